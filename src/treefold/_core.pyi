@@ -1,0 +1,143 @@
+"""The compiled core. Only arrays of fixed types, numbers and strings cross this line.
+
+Categorical columns arrive as category numbers 0..n_categories-1 (any numeric dtype), NaN if missing;
+the mapping from labels to numbers is `treefold.schema`'s business. Every call releases the
+interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+build: str
+def cpu_runs_v3() -> bool: ...
+
+class Source:
+    """Columns as the caller holds them: borrowed, never copied whole.
+
+    Later calls replace the columns that earlier ones set. Arrays may have any strides; dtypes are
+    bool, int8..int64, uint8..uint64, float32, float64. The object keeps the arrays alive.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int) -> None: ...
+    def add_dense(self, first_column: int, values: NDArray[Any]) -> None:
+        """Columns first_column .. first_column + values.shape[1] - 1 of a 2-D array."""
+    def add_csc(
+        self,
+        first_column: int,
+        data: NDArray[Any],
+        indices: NDArray[np.int32] | NDArray[np.int64],
+        indptr: NDArray[np.int32] | NDArray[np.int64],
+    ) -> None:
+        """Sparse columns, to encode. Indices sorted, no duplicates; explicit zeros allowed."""
+    def add_csr(
+        self,
+        first_column: int,
+        data: NDArray[Any],
+        indices: NDArray[np.int32] | NDArray[np.int64],
+        indptr: NDArray[np.int32] | NDArray[np.int64],
+        n_columns: int,
+    ) -> None:
+        """Sparse rows, to predict. A Table cannot be made from them."""
+    def add_table(self, table: Table) -> None:
+        """All columns of an encoded table, decoded as they are read (to predict)."""
+    def set_categories(self, column: int, n_categories: int) -> None: ...
+
+class Table:
+    """Rank-encoded columns. Immutable, safe to share between threads."""
+
+    def __init__(self, source: Source, n_threads: int) -> None:
+        """Raises ValueError("... column {j} ... row {i} ...") on an infinite value, or a category
+        number that is out of range or not whole."""
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def n_categories(self) -> NDArray[np.int32]:
+        """Per column; 0 means numeric."""
+    @property
+    def is_sparse(self) -> NDArray[np.bool_]:
+        """Columns kept by their non-zeros (a dense column of a sparse matrix is kept dense)."""
+    @property
+    def has_missing(self) -> NDArray[np.bool_]: ...
+    @property
+    def n_codes(self) -> NDArray[np.int64]:
+        """Per column: distinct values, or categories; the missing code apart."""
+    def values(self, column: int) -> NDArray[np.float64]:
+        """The distinct values of a numeric column, ascending; category numbers otherwise."""
+    def codes(self, column: int) -> NDArray[np.uint32]:
+        """One code per row; n_codes[column] stands for missing."""
+
+class Rules:
+    """How one tree grows. Every field is validated by the caller."""
+
+    criterion: str  # "gini" | "entropy" | "gain_ratio" | "squared_error"
+    max_depth: int  # 2**31 - 1: unlimited
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_leaf: float  # absolute weight, not a fraction
+    max_features: int
+    max_leaf_nodes: int  # 0: unlimited, depth first
+    min_impurity_decrease: float
+    min_impurity: float
+    seed: int  # uint64
+    tree: int  # which bag: part of the key of every draw
+    class_multipliers: NDArray[np.float64] | None
+    def __init__(self) -> None: ...
+
+def grow(
+    table: Table,
+    target: NDArray[np.int32] | NDArray[np.float64],
+    n_classes: int,
+    sample_weight: NDArray[np.float64] | None,
+    rules: Rules,
+    n_threads: int,
+) -> Tree:
+    """The exact tree. target: class numbers (n_classes >= 1) or real numbers (n_classes == 0).
+    Rows of weight zero do not exist."""
+
+class Tree:
+    """A grown tree: one array per field, in preorder. All arrays are read-only views."""
+
+    node_count: int
+    n_features: int
+    n_classes: int  # 0 for regression
+    max_depth: int
+    n_leaves: int
+    children_left: NDArray[np.int64]  # -1 in leaves
+    children_right: NDArray[np.int64]
+    feature: NDArray[np.int64]  # -2 in leaves
+    threshold: NDArray[np.float64]  # -2.0 in leaves, NaN in categorical splits, +inf: present|missing
+    missing_go_to_left: NDArray[np.uint8]
+    impurity: NDArray[np.float64]
+    n_node_samples: NDArray[np.int64]
+    weighted_n_node_samples: NDArray[np.float64]
+    value: NDArray[np.float64]  # (node_count, max(n_classes, 1)): class fractions, or the mean
+    n_categories: NDArray[np.int32]  # per column, 0 = numeric
+    # Categorical splits: category c goes left if bit c of the node's words is set. Categories
+    # unknown or absent from the node already stand on the side of missing.
+    category_begin: NDArray[np.int64]  # (node_count + 1): offsets into category_words
+    category_words: NDArray[np.uint64]
+
+    @staticmethod
+    def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> Tree:
+        """Validates everything (lengths, ranges, children after parents, preorder, finite sizes)
+        and raises ValueError on anything that growth could not have made. `arrays` has the array
+        names above, children_left apart (preorder: it is the next node)."""
+    def to_arrays(self) -> dict[str, NDArray[Any]]: ...
+    def apply(self, source: Source, n_threads: int) -> NDArray[np.int64]:
+        """The leaf of every row. Raises ValueError on an infinite value, naming column and row."""
+    def decision_path(
+        self, source: Source, n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """indptr and indices (ascending) of the nodes that each row visits."""
+    def prune(self, ccp_alpha: float) -> Tree:
+        """The smallest subtree that weakest-link pruning reaches with alphas <= ccp_alpha."""
+    def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """ccp_alphas (first 0.0, never falling) and total leaf impurities of the path."""
+    def feature_importances(self) -> NDArray[np.float64]:
+        """Weighted impurity decrease per column, not normalised."""
