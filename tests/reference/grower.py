@@ -1,0 +1,179 @@
+"""The growth loop: which node is split next, when a node stays a leaf, how nodes are numbered.
+
+Depth first is best first without a limit: when every node that can be split is split, the order
+does not matter, because nodes are numbered only afterwards.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from reference import draws
+from reference.columns import MISSING, Column
+from reference.criteria import impurity
+from reference.splits import Limits, Split, find_splits
+from reference.statistics import Additive, Vector, subtract
+
+
+@dataclass(frozen=True)
+class Rules:
+    criterion: str
+    max_depth: int = 2**31 - 1
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    max_features: int | None = None  # None: all
+    max_leaf_nodes: int = 0  # 0: unlimited
+    min_impurity_decrease: float = 0.0
+    min_impurity: float = 0.0
+    seed: int = 0
+    tree: int = 0
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.min_samples_leaf, self.min_weight_leaf)
+
+
+@dataclass(frozen=True)
+class Problem:
+    columns: Sequence[Column]
+    additive: Additive
+    rules: Rules
+
+
+@dataclass
+class Node:
+    rows: list[int]
+    stats: Vector
+    impurity: float
+    path: str  # "LR": left, then right
+    key: int  # of the node's draws
+    split: Split | None = None
+    decrease: float = 0.0
+    missing_left: bool = False
+    children: list["Node"] = field(default_factory=list)
+
+    @property
+    def depth(self) -> int:
+        return len(self.path)
+
+
+def grow(problem: Problem) -> list[Node]:
+    """The nodes of the tree in preorder. Rows of weight zero do not exist."""
+    additive, rules = problem.additive, problem.rules
+    rows = [row for row, vector in enumerate(additive.vectors) if additive.weight(vector)]
+    root = make_node(rows, "", draws.root_key(rules.seed, rules.tree), problem)
+    frontier: list[tuple[float, int, str, Node]] = []  # paths differ: nodes are never compared
+    newcomers, n_leaves = [root], 1
+    while True:
+        for node in newcomers:
+            if choose_split(node, root, problem):
+                heappush(frontier, (-node.decrease, node.depth, node.path, node))
+        if not frontier or n_leaves == rules.max_leaf_nodes:
+            return number(root)
+        node = heappop(frontier)[-1]  # largest decrease, lower depth, further left
+        newcomers = part_rows(node, problem)
+        n_leaves += 1
+
+
+def make_node(rows: list[int], path: str, key: int, problem: Problem) -> Node:
+    stats = problem.additive.total(rows)
+    return Node(rows, stats, node_impurity(rows, stats, problem), path, key)
+
+
+def node_impurity(rows: list[int], stats: Vector, problem: Problem) -> float:
+    if is_pure(rows, problem.additive):
+        return 0.0
+    return impurity(problem.rules.criterion, stats, problem.additive)
+
+
+def is_pure(rows: list[int], additive: Additive) -> bool:
+    return len({additive.targets[row] for row in rows}) <= 1
+
+
+def choose_split(node: Node, root: Node, problem: Problem) -> bool:
+    """Find the node's split, if it may have one."""
+    if must_be_leaf(node, problem):
+        return False
+    splits = node_splits(node, problem)
+    if not splits:
+        return False
+    node.split = splits[0]
+    node.decrease = impurity_decrease(node, root, problem)
+    return node.decrease >= problem.rules.min_impurity_decrease
+
+
+def must_be_leaf(node: Node, problem: Problem) -> bool:
+    rules, n_rows = problem.rules, node.stats[0]
+    return (
+        node.depth >= rules.max_depth
+        or n_rows < rules.min_samples_split
+        or n_rows < 2 * rules.min_samples_leaf
+        or problem.additive.weight(node.stats) < 2 * rules.min_weight_leaf
+        or is_pure(node.rows, problem.additive)
+        or node.impurity <= rules.min_impurity
+    )
+
+
+def node_splits(node: Node, problem: Problem) -> list[Split]:
+    """All splits of the columns that the node may look at, the winner first."""
+    columns, rules = problem.columns, problem.rules
+    varying = [len({column.codes[row] for row in node.rows}) > 1 for column in columns]
+    max_features = len(columns) if rules.max_features is None else rules.max_features
+    drawn = draws.draw_columns(node.key, varying, max_features)
+    visible = {column: columns[column] for column in drawn}
+    return find_splits(rules.criterion, visible, node.rows, problem.additive, rules.limits)
+
+
+def impurity_decrease(node: Node, root: Node, problem: Problem) -> float:
+    """In float64, left to right as written in the contract.
+
+    A split never makes things worse: where rounding says so, the decrease is zero.
+    """
+    left, right = split_rows(node, problem)
+    left_stats, right_stats = node.split.left, subtract(node.stats, node.split.left)
+    w, w_left, w_right, w_root = (
+        float(problem.additive.weight(stats))
+        for stats in (node.stats, left_stats, right_stats, root.stats)
+    )
+    left_impurity = node_impurity(left, left_stats, problem)
+    right_impurity = node_impurity(right, right_stats, problem)
+    decrease = (
+        w / w_root * (node.impurity - w_right / w * right_impurity - w_left / w * left_impurity)
+    )
+    return max(decrease, 0.0)
+
+
+def split_rows(node: Node, problem: Problem) -> tuple[list[int], list[int]]:
+    split = node.split
+    codes = problem.columns[split.column].codes
+
+    def goes_left(row: int) -> bool:
+        return split.missing_left if codes[row] == MISSING else codes[row] in split.left_codes
+
+    left = [row for row in node.rows if goes_left(row)]
+    right = [row for row in node.rows if not goes_left(row)]
+    return left, right
+
+
+def part_rows(node: Node, problem: Problem) -> list[Node]:
+    """Make the children, and settle the side of missing where the node saw none."""
+    left_rows, right_rows = split_rows(node, problem)
+    left = make_node(left_rows, node.path + "L", draws.left_key(node.key), problem)
+    right = make_node(right_rows, node.path + "R", draws.right_key(node.key), problem)
+    node.children = [left, right]
+    node.missing_left = node.split.missing_left
+    if node.missing_left is None:
+        weight = problem.additive.weight
+        node.missing_left = weight(left.stats) >= weight(right.stats)
+    return node.children
+
+
+def number(root: Node) -> list[Node]:
+    """Preorder: a node, its left subtree, its right subtree."""
+    nodes, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        nodes.append(node)
+        stack.extend(reversed(node.children))
+    return nodes

@@ -1,0 +1,141 @@
+"""Every candidate split of a node, by brute force, and which one wins.
+
+A candidate sends some of the codes present in the node left, and the missing rows to a side of
+their own. Its rows are added up afresh: no running sums, so nothing can go stale.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import inf, nan
+
+from reference.columns import MISSING, Column
+from reference.criteria import quality
+from reference.statistics import Additive, Vector, add, subtract
+
+MAX_EXHAUSTIVE = 8  # categories
+
+
+@dataclass(frozen=True)
+class Split:
+    column: int
+    threshold: float  # NaN: categorical
+    left_codes: frozenset[int]  # of those present in the node
+    missing_left: bool | None  # None: the node has no missing values
+    quality: float | Fraction
+    left: Vector
+
+    @property
+    def left_set(self) -> int:
+        """The categories as a binary number, bit c for category c."""
+        return sum(1 << code for code in self.left_codes)
+
+    @property
+    def rank(self) -> tuple[float | Fraction, int, float, bool]:
+        """Lowest first: quality, column, position in the column, missing left."""
+        position = self.left_set if self.threshold != self.threshold else self.threshold
+        return (-self.quality, self.column, position, self.missing_left is False)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A candidate counts only if both sides have this many rows and this much weight."""
+
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+
+    def allow(self, side: Vector, additive: Additive) -> bool:
+        return side[0] >= max(self.min_samples_leaf, 1) and (
+            additive.weight(side) >= Fraction(self.min_weight_leaf)
+        )
+
+
+def find_splits(
+    criterion: str,
+    columns: dict[int, Column],
+    rows: Sequence[int],
+    additive: Additive,
+    limits: Limits,
+) -> list[Split]:
+    """All splits that count, the winner first."""
+    total = additive.total(rows)
+    splits = []
+    for number, column in columns.items():
+        by_code = add_up_codes(column, rows, additive)
+        for threshold, left_codes, missing_left in candidates(column, by_code, additive.n_classes):
+            parts = [by_code[code] for code in left_codes]
+            if missing_left:
+                parts.append(by_code[MISSING])
+            left = add(parts, len(total))
+            sides = (left, subtract(total, left))
+            if all(limits.allow(side, additive) for side in sides):
+                worth = quality(criterion, total, left)
+                codes = frozenset(left_codes)
+                splits.append(Split(number, threshold, codes, missing_left, worth, left))
+    return sorted(splits, key=lambda split: split.rank)
+
+
+def add_up_codes(column: Column, rows: Sequence[int], additive: Additive) -> dict[int, Vector]:
+    """The statistics of each code that occurs in the node, MISSING among them."""
+    rows_of: dict[int, list[int]] = {}
+    for row in rows:
+        rows_of.setdefault(column.codes[row], []).append(row)
+    return {code: additive.total(rows_of[code]) for code in sorted(rows_of)}
+
+
+Candidate = tuple[float, Sequence[int], bool | None]
+
+
+def candidates(column: Column, by_code: dict[int, Vector], n_classes: int) -> Iterator[Candidate]:
+    present = [code for code in by_code if code != MISSING]
+    if column.is_categorical:
+        two_sided = ((nan, left) for left in left_sets(by_code, present, n_classes))
+        all_present = nan
+    else:
+        two_sided = (
+            (midpoint(column.values[low], column.values[high]), [c for c in present if c <= low])
+            for low, high in pairwise(present)
+        )
+        all_present = inf
+    sides = (True, False) if MISSING in by_code else (None,)
+    for threshold, left in two_sided:
+        yield from ((threshold, left, missing_left) for missing_left in sides)
+    if MISSING in by_code and present:
+        yield (all_present, present, False)
+
+
+def midpoint(low: float, high: float) -> float:
+    """The float64 nearest to the middle; the low value where that would be the high one."""
+    middle = float((Fraction(low) + Fraction(high)) / 2)
+    return middle if middle < high else low
+
+
+def left_sets(
+    by_code: dict[int, Vector], present: list[int], n_classes: int
+) -> Iterable[tuple[int, ...]]:
+    """Sets of categories to send left; each holds the lowest category present."""
+    classes = [c for c in range(1, n_classes + 1) if any(stats[c] for stats in by_code.values())]
+    if n_classes and len(classes) > 2 and len(present) <= MAX_EXHAUSTIVE:
+        return subsets(present)
+    if n_classes:  # of two classes, the order by one is the order by the other reversed
+        shares = [lambda x, c=c: Fraction(x[c], sum(x[1:])) for c in classes]
+    else:
+        shares = [lambda x: Fraction(x[2], x[1])]
+    return {left for share in shares for left in prefixes(by_code, present, share)}
+
+
+def subsets(present: list[int]) -> Iterator[tuple[int, ...]]:
+    lowest, *others = present
+    for size in range(len(others)):
+        for chosen in combinations(others, size):
+            yield (lowest, *chosen)
+
+
+def prefixes(by_code: dict[int, Vector], present: list[int], share) -> Iterator[tuple[int, ...]]:
+    """Prefixes of the order by share; categories of equal share move together."""
+    share_of = {code: share(by_code[code]) for code in present}
+    for limit in sorted(set(share_of.values()))[:-1]:
+        low = tuple(code for code in present if share_of[code] <= limit)
+        high = tuple(code for code in present if share_of[code] > limit)
+        yield low if present[0] in low else high
