@@ -12,6 +12,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
+csv = pytest.importorskip("pyarrow.csv")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 LOANS = Path(__file__).parents[1] / "examples" / "loans.csv"
@@ -91,8 +92,6 @@ def test_dates_are_days_and_text_is_categories(tmp_path: Path) -> None:
 def test_parquet_gives_the_same_tree_as_csv(
     tmp_path: Path, loans: subprocess.CompletedProcess[str]
 ) -> None:
-    from pyarrow import csv
-
     options = csv.ConvertOptions(strings_can_be_null=True)
     parquet.write_table(csv.read_csv(LOANS, convert_options=options), tmp_path / "loans.parquet")
     result = run("fit", tmp_path / "loans.parquet", "--target", "default")
