@@ -11,13 +11,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 if TYPE_CHECKING:
     import typer
+
+TASK_HELP = "classification, regression, or auto: by the target's type."
 
 
 class UserError(Exception):
@@ -52,7 +53,7 @@ def main() -> None:
         say("error", f"the command line needs {' and '.join(missing)}, not installed here.")
         say("hint", 'pip install "treefold[cli]"')
         raise SystemExit(2)
-    make_app()()
+    make_app()(prog_name="treefold")
 
 
 def make_app() -> "typer.Typer":
@@ -87,15 +88,15 @@ def make_fit_command() -> Callable[..., None]:
     from typer import Argument, Option
 
     def fit(
-        data: Annotated[Path, Argument(help="A .csv, .tsv or .parquet file.", show_default=False)],
+        data: Annotated[Path, Argument(metavar="DATA", help="A .csv, .tsv or .parquet file.")],
         *,
-        target: Annotated[str, Option(help="The column to predict.", show_default=False)],
-        task: Annotated[Task, Option(help="auto: text means classes.")] = Task.AUTO,
-        max_depth: Annotated[int, Option(min=0, help="Questions per row; 0: no limit.")] = 4,
-        min_samples_leaf: Annotated[int, Option(min=1, help="Rows that a leaf must hold.")] = 5,
-        test_size: Annotated[float, Option(help="Share of the rows held out, in (0, 1).")] = 0.25,
-        seed: Annotated[int, Option(min=0, help="Decides which rows are held out.")] = 0,
-        jobs: Annotated[int, Option(help="Threads; -1: all. The tree stays the same.")] = 1,
+        target: Annotated[str, Option(metavar="COLUMN", help="The column to predict.")],
+        task: Annotated[Task, Option(metavar="TASK", help=TASK_HELP)] = Task.AUTO,
+        max_depth: Annotated[int, Option(metavar="N", min=0, help="0: no limit.")] = 4,
+        min_samples_leaf: Annotated[int, Option(metavar="N", min=1, help="Rows per leaf.")] = 5,
+        test_size: Annotated[float, Option(metavar="SHARE", help="Of rows held out.")] = 0.25,
+        seed: Annotated[int, Option(metavar="N", min=0, help="Decides which rows.")] = 0,
+        jobs: Annotated[int, Option(metavar="N", help="Threads; -1: all. The same tree.")] = 1,
     ) -> None:
         """Fit a tree on a part of DATA, score it on the rest, and print both.
 
@@ -120,7 +121,9 @@ def make_fit_command() -> Callable[..., None]:
 def print_version(wanted: bool) -> None:
     """Print the installed version and stop."""
     if wanted:
-        sys.stdout.write(f"treefold {version_of('treefold')}\n")
+        from treefold import __version__
+
+        sys.stdout.write(f"treefold {__version__}\n")
         raise SystemExit(0)
 
 
