@@ -39,9 +39,9 @@ def contestants(
     """Our fit and the peer's fit of the same work."""
     ours = DecisionTreeClassifier if is_class else DecisionTreeRegressor
     peer = PeerClassifier if is_class else PeerRegressor
-    categories = {"categorical_features": categorical} if categorical else {}
+    categories = categorical or "from_dtype"
     return (
-        lambda: ours(n_jobs=1, **categories).fit(X, y),
+        lambda: ours(n_jobs=1, categorical_features=categories).fit(X, y),
         lambda: peer(random_state=0).fit(X, y),
     )
 
