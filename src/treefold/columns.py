@@ -1,0 +1,233 @@
+"""One column as it came: numbers, or codes into labels.
+
+Holds the reading of numpy columns, the numbering of categories at fit and their look-up at predict.
+Data frames turn their columns into the same `Column` (`treefold.frames`); which columns are
+categories is decided elsewhere (`treefold.schema`).
+
+family
+    What kind of thing a column holds: "number" (booleans too), "text", "date", "duration", "other",
+    or "empty" (nothing but missing values, which fits every family).
+code, label
+    A column of labels stores each distinct label once, and per row its index; -1 is missing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.exceptions import InputError, InputTypeError
+
+__all__ = [
+    "Column",
+    "Family",
+    "as_numbers",
+    "days",
+    "is_missing",
+    "look_up",
+    "number_labels",
+    "read_array_column",
+    "read_objects",
+    "with_labels",
+]
+
+Family = Literal["number", "text", "date", "duration", "other", "empty"]
+
+# What the compiled core reads in place.
+NATIVE_DTYPES = frozenset(
+    np.dtype(name) for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+)
+_MICROSECONDS_PER_DAY = 86_400_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one column: `values`, or `codes` and `labels`."""
+
+    family: Family
+    values: NDArray[Any] | None = None
+    codes: NDArray[Any] | None = None
+    labels: tuple[Any, ...] = ()
+    is_ordered: bool = False  # the labels stand in an order that was declared: keep it
+    dtype: str = ""  # as the user knows it, for messages
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the column came as labels: text, or a category dtype."""
+        return self.codes is not None
+
+
+def as_numbers(values: NDArray[Any], describe: str) -> NDArray[Any]:
+    """Give an array of numbers a dtype that the core reads; no copy if it has one.
+
+    `describe` is how messages call the array.
+    """
+    kind = values.dtype.kind
+    if values.dtype in NATIVE_DTYPES:
+        return values
+    if kind == "c":
+        raise InputError(f"Complex data not supported: {describe} has dtype {values.dtype}.")
+    if kind in "iu":
+        return values.astype(values.dtype.newbyteorder("="))
+    if kind == "f":  # half, long double, other byte order
+        narrow = values.dtype.itemsize <= 4
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused later
+            return values.astype(np.float32 if narrow else np.float64)
+    if kind in "mM":
+        return days(values)
+    raise InputTypeError(
+        f"{describe} has dtype {values.dtype}, which is not a kind of number. "
+        "Convert it to numbers, or declare the column as categorical."
+    )
+
+
+def days(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Turn dates (days since 1970) or durations into days as float64; NaT becomes NaN."""
+    missing = np.isnat(values)
+    in_days = np.datetime_data(values.dtype)[0] == "D"
+    unit, scale = ("D", 1.0) if in_days else ("us", _MICROSECONDS_PER_DAY)
+    counts = values.astype(f"{values.dtype.kind}8[{unit}]").view(np.int64)
+    result = counts / scale
+    result[missing] = np.nan
+    return result
+
+
+def read_array_column(values: NDArray[Any], describe: str) -> Column:
+    """Read one column of a numpy array, of any dtype."""
+    kind = values.dtype.kind
+    if kind in "OUS":
+        return read_objects(values.astype(object), describe)
+    family: Family = {"M": "date", "m": "duration"}.get(kind, "number")  # type: ignore[assignment]
+    return Column(family, as_numbers(values, describe), dtype=str(values.dtype))
+
+
+def read_objects(values: NDArray[Any], describe: str) -> Column:
+    """Read a column of Python objects: all numbers, all dates, or labels."""
+    missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+    present = values[~missing]
+    if len(present) == 0:
+        return Column("empty", np.full(len(values), np.nan), dtype="object")
+    types = set(map(type, present))
+    if all(issubclass(type_, Number | np.bool_) for type_ in types):
+        return Column("number", _parse(values, missing, describe), dtype="object")
+    if all(hasattr(type_, "toordinal") or type_ is np.datetime64 for type_ in types):
+        numbers = np.full(len(values), np.nan)
+        numbers[~missing] = days(present.astype("datetime64[us]"))
+        return Column("date", numbers, dtype="object")
+    codes, labels = _number_objects(values, missing, describe)
+    is_text = all(issubclass(type_, str) for type_ in types)
+    return Column("text" if is_text else "other", codes=codes, labels=labels, dtype="object")
+
+
+def parse_objects(values: NDArray[Any], describe: str) -> NDArray[np.float64]:
+    """Read a column of Python objects as numbers; text that spells numbers counts."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+        return _parse(values, missing, describe)
+
+
+def _parse(values: NDArray[Any], missing: NDArray[np.bool_], describe: str) -> NDArray[np.float64]:
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[~missing] = values[~missing].astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        _refuse_non_numbers(values, missing, describe)
+    return numbers
+
+
+def _refuse_non_numbers(values: NDArray[Any], missing: NDArray[np.bool_], describe: str) -> None:
+    bad = []
+    reason: Exception | None = None
+    for row in np.flatnonzero(~missing):
+        try:
+            float(values[row])
+        except (TypeError, ValueError, OverflowError) as error:
+            bad.append(row)
+            reason = reason or error
+    if isinstance(values[bad[0]], complex):
+        raise InputError(f"Complex data not supported: {describe}, row {bad[0]}.")
+    count = f"{len(bad)} value{'s' if len(bad) > 1 else ''}"
+    error_type = InputTypeError if isinstance(reason, TypeError) else InputError
+    raise error_type(
+        f"{describe} has {count} that {'are not numbers' if len(bad) > 1 else 'is not a number'} "
+        f"(first: {values[bad[0]]!r}, row {bad[0]}: {reason}). "
+        "Declare it in categorical_features, or clean it."
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an object stands for a missing value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _number_objects(
+    values: NDArray[Any], missing: NDArray[np.bool_], describe: str
+) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+    """Number the distinct objects in order of appearance."""
+    index: dict[Any, int] = {}
+    try:
+        codes = [
+            -1 if absent else index.setdefault(value, len(index))
+            for value, absent in zip(values, missing, strict=True)
+        ]
+    except TypeError as error:  # unhashable
+        raise InputTypeError(
+            f"{describe} holds objects that are neither numbers nor labels ({error}). "
+            "Turn them into numbers or text."
+        ) from None
+    return np.array(codes, dtype=np.int64), tuple(index)
+
+
+def with_labels(column: Column) -> Column:
+    """Turn a column of numbers into one of labels, to be used as categories."""
+    if column.has_labels:
+        return column
+    assert column.values is not None
+    missing = np.zeros(len(column.values), dtype=bool)
+    if column.values.dtype.kind == "f":
+        missing = np.isnan(column.values)
+    distinct, inverse = np.unique(column.values[~missing], return_inverse=True)
+    codes = np.full(len(column.values), -1, dtype=np.int64)
+    codes[~missing] = inverse
+    return Column(column.family, None, codes, tuple(distinct.tolist()), True, column.dtype)
+
+
+def number_labels(
+    column: Column, describe: str
+) -> tuple[tuple[Any, ...], NDArray[np.floating[Any]]]:
+    """Fix the categories of a column at fit: declared order, else sorted. Returns their numbers."""
+    column = with_labels(column)
+    labels = column.labels
+    if not column.is_ordered:
+        try:
+            labels = tuple(sorted(labels))
+        except TypeError:
+            names = sorted({type(label).__name__ for label in labels})
+            raise InputTypeError(
+                f"{describe} mixes labels that cannot be ordered ({', '.join(names)}). "
+                "Give all labels one type, for instance text."
+            ) from None
+    return labels, look_up(column, labels)
+
+
+def look_up(column: Column, categories: Sequence[Any]) -> NDArray[np.floating[Any]]:
+    """Give every row the number of its label in `categories`; NaN where missing or unknown."""
+    column = with_labels(column)
+    assert column.codes is not None
+    dtype = np.float32 if len(categories) < 2**24 else np.float64
+    number_of = {label: number for number, label in enumerate(categories)}
+    # One more place, last, so that code -1 finds NaN.
+    numbers = np.full(len(column.labels) + 1, np.nan, dtype=dtype)
+    for code, label in enumerate(column.labels):
+        numbers[code] = number_of.get(label, np.nan)
+    looked_up: NDArray[np.floating[Any]] = numbers[column.codes]
+    return looked_up

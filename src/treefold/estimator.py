@@ -1,0 +1,221 @@
+"""What both decision trees share: growing, remembering, walking.
+
+`fit` reads the target, encodes the table, makes the rules, grows, prunes, and only then changes the
+estimator, so that an error or an interrupt leaves it as it was.
+"""
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Bunch
+
+from treefold import _native
+from treefold.interop import find_float32_sides, to_sklearn
+from treefold.model import Tree
+from treefold.rules import check_parameters, make_rules
+from treefold.schema import Schema
+from treefold.table import encode
+from treefold.target import Target
+from treefold.threads import effective_n_jobs
+
+__all__ = ["BaseDecisionTree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What growing gives, before the estimator knows of it."""
+
+    native: _native.Tree
+    table: _native.Table
+    schema: Schema
+    target: Target
+    max_features: int
+
+
+class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """What both decision trees share; not to be used directly."""
+
+    _criteria: tuple[str, ...]
+
+    @abstractmethod
+    def _read_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Read y and the weights."""
+
+    def _grow(self, X: Any, y: Any, sample_weight: Any) -> Grown:
+        check_parameters(self, self._criteria)
+        n_threads = effective_n_jobs(self.n_jobs)
+        table = encode(X, self.categorical_features, n_threads)
+        target = self._read_target(y, sample_weight, table.n_rows)
+        rules = make_rules(self, target, table.n_columns)
+        native = _native.grow(
+            table._native, target.values, target.n_classes, target.weights, rules, n_threads
+        )
+        return Grown(native, table._native, table.schema, target, rules.max_features)
+
+    def _remember(self, grown: Grown) -> Self:
+        """Change the estimator, all at once: nothing here can fail."""
+        native = grown.native.prune(float(self.ccp_alpha)) if self.ccp_alpha > 0 else grown.native
+        sides = find_float32_sides(grown.table, native)
+        missing = np.flatnonzero(grown.table.has_missing)
+        tree = Tree(native, grown.schema, missing, sides)
+        if grown.schema.names is not None:
+            self.feature_names_in_ = grown.schema.names
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        self.tree_ = tree
+        self.n_features_in_ = grown.schema.n_columns
+        self.n_outputs_ = 1
+        self.max_features_ = grown.max_features
+        return self
+
+    def _check_fitted(self) -> Tree:
+        tree: Tree | None = getattr(self, "tree_", None)
+        if tree is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return tree
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the leaf that each row ends in.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of rows or Table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Node numbers.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).apply([[0.2]])
+        array([1])
+        """
+        return self._check_fitted().find_leaves(X, type(self).__name__, self.n_jobs)
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Mark the nodes that each row visits.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of rows or Table
+            The rows.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, node_count)
+            One where the row visits the node.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+        >>> model.decision_path([[0.2]]).toarray()
+        array([[1, 1, 0]])
+        """
+        return self._check_fitted().find_paths(X, type(self).__name__, self.n_jobs)
+
+    def get_depth(self) -> int:
+        """Tell the depth of the deepest leaf.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).get_depth()
+        1
+        """
+        return int(self._check_fitted().max_depth)
+
+    def get_n_leaves(self) -> int:
+        """Tell the number of leaves.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).get_n_leaves()
+        2
+        """
+        return int(self._check_fitted().n_leaves)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in the total decrease of impurity."""
+        return self._check_fitted().compute_feature_importances()
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Compute the strengths of pruning at which the tree changes. The estimator does not.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        Bunch
+            `ccp_alphas`, rising, each usable as `ccp_alpha`; and `impurities`, the total impurity
+            of the leaves of each pruned tree.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> path = DecisionTreeClassifier().cost_complexity_pruning_path([[0.0], [1.0]], [0, 1])
+        >>> path.ccp_alphas
+        array([0. , 0.5])
+        """
+        ccp_alphas, impurities = self._grow(X, y, sample_weight).native.pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    def to_sklearn(self, X: Any = None) -> Any:
+        """Build scikit-learn's tree of the same kind, with the same predictions.
+
+        scikit-learn rounds every value to float32 before it compares. Thresholds are moved to
+        lie between two neighbouring float32 numbers, such that every row of the training data takes
+        the same path, and so does every row whose values are float32 numbers. Other rows may differ
+        only where a value lies closer to a threshold than float32 can tell.
+
+        Parameters
+        ----------
+        X : the training data, optional
+            Without it, a threshold is refused if the two values of the training data next to it are
+            equal in float32. With it, only the rows that reach the node count, so that fewer trees
+            are refused.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
+            Fitted.
+
+        Raises
+        ------
+        ConversionError
+            If the tree splits by categories or dates, or if float32 cannot tell apart the values on
+            either side of a threshold.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).to_sklearn()
+        >>> model.predict([[0.2], [0.7]])
+        array([0, 1])
+        """
+        self._check_fitted()
+        return to_sklearn(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags

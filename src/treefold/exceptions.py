@@ -1,0 +1,47 @@
+"""What treefold raises, and what it warns of.
+
+    ValueError
+    ├── InputError                X, y or the weights cannot be used
+    │   ├── InputTypeError        ... because of their type (a TypeError too)
+    │   └── ColumnMismatchError   the columns are not those of the fit
+    ├── ParameterError            an argument has no meaning (a TypeError too)
+    └── ConversionError           scikit-learn's tree cannot say what ours says
+    UserWarning
+    └── CardinalityWarning        a categorical column has very many levels
+
+An error says what was wrong, where, what was seen and what to do. Nothing has changed when it is
+raised: a fitted estimator stays as it was.
+"""
+
+__all__ = [
+    "CardinalityWarning",
+    "ColumnMismatchError",
+    "ConversionError",
+    "InputError",
+    "InputTypeError",
+    "ParameterError",
+]
+
+
+class InputError(ValueError):
+    """The data, the target or the weights cannot be used."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The data, the target or the weights have a type that cannot be used."""
+
+
+class ColumnMismatchError(InputError):
+    """The columns are not the columns that the tree was fitted on."""
+
+
+class ParameterError(ValueError, TypeError):
+    """An argument has a value that has no meaning."""
+
+
+class ConversionError(ValueError):
+    """The tree cannot be expressed in another library's terms."""
+
+
+class CardinalityWarning(UserWarning):
+    """A categorical column has so many levels that a tree can memorise it."""

@@ -1,0 +1,172 @@
+"""Columns of data frames: pandas, polars and pyarrow, seen through narwhals.
+
+A column of numbers without missing values is handed on as it lies in memory. Labels are numbered
+by the frame's own library, which is much faster than Python objects would be.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.columns import Column, Family, as_numbers, days, is_missing, read_objects
+from treefold.exceptions import InputError, InputTypeError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["frame_names", "is_frame", "is_sparse_frame", "read_frame"]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame that narwhals knows."""
+    import narwhals as nw  # noqa: PLC0415 - light, but not needed for arrays
+
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def is_sparse_frame(X: Any) -> bool:
+    """Whether X is a pandas frame of sparse columns only, which is a sparse matrix with names."""
+    if not hasattr(X, "sparse") or not hasattr(X, "dtypes"):
+        return False
+    return len(X.columns) > 0 and all(hasattr(dtype, "fill_value") for dtype in X.dtypes)
+
+
+def frame_names(X: Any) -> NDArray[np.object_] | None:
+    """Names of the columns, if they are text; numbers do not count as names."""
+    names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    is_text = [isinstance(name, str) for name in names]
+    if not any(is_text):
+        return None
+    if not all(is_text):
+        types = sorted({type(name).__qualname__ for name in names})
+        raise InputTypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {types} as feature name / column name types. Rename the columns, for "
+            "instance by X.columns = X.columns.astype(str)."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"Column name {twice!r} occurs more than once. Give each its own name.")
+    return np.array(names, dtype=object)
+
+
+def read_frame(X: Any) -> list[Column]:
+    """Read all columns of a data frame."""
+    import narwhals as nw  # noqa: PLC0415
+
+    frame = nw.from_native(X, eager_only=True)
+    return [_read_column(series) for series in frame.iter_columns()]
+
+
+def _read_column(series: "nw.Series[Any]") -> Column:
+    import narwhals as nw  # noqa: PLC0415
+
+    dtype = series.dtype
+    shown = str(getattr(series.to_native(), "dtype", dtype))
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        return _read_labels(series, shown)
+    if isinstance(dtype, nw.Boolean) or dtype.is_numeric():
+        return Column("number", _read_numbers(series), dtype=shown)
+    if isinstance(dtype, nw.Date | nw.Datetime):
+        return Column("date", _read_days(series), dtype=shown)
+    if isinstance(dtype, nw.Duration):
+        return Column("duration", _read_days(series), dtype=shown)
+    describe = f"Column {series.name!r}"
+    if isinstance(dtype, nw.Object):
+        return read_objects(series.to_numpy(), describe)
+    if isinstance(dtype, nw.Unknown):
+        return _read_unknown(series, describe, shown)
+    raise InputTypeError(
+        f"{describe} has type {shown}, which a tree cannot split. "
+        "Turn it into numbers, dates or text, or drop it."
+    )
+
+
+def _read_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
+    import narwhals as nw  # noqa: PLC0415
+
+    values = series.to_numpy()
+    if values.dtype == object:  # decimals; booleans with missing values
+        is_boolean = isinstance(series.dtype, nw.Boolean)
+        values = series.cast(nw.Float32() if is_boolean else nw.Float64()).to_numpy()
+    return as_numbers(values, f"Column {series.name!r}")
+
+
+def _read_days(series: "nw.Series[Any]") -> NDArray[np.float64]:
+    values = series.to_numpy()
+    if values.dtype.kind not in "mM":  # pandas' arrow-backed dates come as objects
+        kind = "m" if "uration" in str(series.dtype) else "M"
+        present = [None if is_missing(value) else value for value in values]
+        values = np.array(present, dtype=f"{kind}8[us]")
+    return days(values)
+
+
+def _read_unknown(series: "nw.Series[Any]", describe: str, shown: str) -> Column:
+    """Read a column that narwhals has no name for: all missing, or pandas' sparse numbers."""
+    values = np.asarray(series.to_native())
+    if series.null_count() == len(series):
+        return Column("empty", np.full(len(series), np.nan), dtype=shown)
+    if values.dtype.kind in "biuf":
+        return Column("number", as_numbers(values, describe), dtype=shown)
+    raise InputTypeError(
+        f"{describe} has type {shown}, which a tree cannot split. "
+        "Turn it into numbers, dates or text, or drop it."
+    )
+
+
+def _read_labels(series: "nw.Series[Any]", shown: str) -> Column:
+    native = series.to_native()
+    implementation = series.implementation
+    if implementation.is_polars():
+        codes, labels, is_ordered = _number_polars(native)
+    elif implementation.is_pyarrow():
+        codes, labels, is_ordered = _number_pyarrow(native)
+    else:
+        codes, labels, is_ordered = _number_pandas(native)
+    return Column(_family_of(labels), None, codes, labels, is_ordered, shown)
+
+
+Numbered = tuple[NDArray[Any], tuple[Any, ...], bool]
+
+
+def _number_pandas(native: Any) -> Numbered:
+    if hasattr(native, "cat"):
+        return native.cat.codes.to_numpy(), tuple(native.cat.categories.tolist()), True
+    codes, labels = native.factorize()
+    return codes, tuple(labels.tolist()), False
+
+
+def _number_polars(native: Any) -> Numbered:
+    import polars as pl  # noqa: PLC0415
+
+    is_ordered = isinstance(native.dtype, pl.Enum)
+    # A polars Categorical lists every category of the process, in order of arrival: read its text.
+    labels = native.cat.get_categories() if is_ordered else native.cast(pl.String).unique()
+    labels = labels.drop_nulls()
+    if not is_ordered:
+        native = native.cast(pl.String).cast(pl.Enum(labels))
+    codes = native.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    return codes, tuple(labels.to_list()), is_ordered
+
+
+def _number_pyarrow(native: Any) -> Numbered:
+    import pyarrow as pa  # noqa: PLC0415
+
+    is_ordered = pa.types.is_dictionary(native.type)
+    encoded = native.unify_dictionaries() if is_ordered else native.dictionary_encode()
+    encoded = encoded.combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # no rows: no chunk
+        return np.empty(0, dtype=np.int64), (), is_ordered
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, tuple(encoded.dictionary.to_pylist()), is_ordered
+
+
+def _family_of(labels: tuple[Any, ...]) -> Family:
+    """What the labels are: a category dtype may hold numbers."""
+    if not labels:
+        return "empty"
+    if all(isinstance(label, str) for label in labels):
+        return "text"
+    is_number = all(isinstance(label, int | float | np.number | np.bool_) for label in labels)
+    return "number" if is_number else "other"

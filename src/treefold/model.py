@@ -1,0 +1,250 @@
+"""The read-only tree: scikit-learn's array names over the core's memory.
+
+Nodes are numbered in preorder, so a parent always comes before its children, and every walk here is
+a loop over arrays: trees may be as deep as they have rows.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treefold import _native
+from treefold.schema import Schema
+from treefold.table import named_columns, open_rows
+from treefold.threads import effective_n_jobs
+
+__all__ = ["Tree"]
+
+_FORMAT = 1  # of the pickled state
+
+
+class Tree:
+    """A fitted tree, one array per field. Estimators have it as `tree_`.
+
+    The arrays are read-only views of the core's memory, in preorder, under the names and with the
+    meanings that scikit-learn gives them: `children_left`, `children_right`, `feature`,
+    `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value` and
+    `missing_go_to_left`. Leaves have -1 as children and -2 as feature and threshold. A categorical
+    split has threshold NaN, and its left categories are `categories_left(node)`; a split of present
+    from missing values has threshold +inf.
+
+    Examples
+    --------
+    >>> from treefold import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
+    >>> tree.threshold
+    array([ 0.5, -2. , -2. ])
+    >>> tree
+    Tree(node_count=3, n_leaves=2, max_depth=1)
+    """
+
+    def __init__(
+        self,
+        native: _native.Tree,
+        schema: Schema,
+        missing_columns: NDArray[np.int64],
+        float32_sides: NDArray[np.uint8],
+    ) -> None:
+        self._native = native
+        self.schema = schema
+        self._missing_columns = missing_columns  # those that had missing values at fit
+        self._float32_sides = float32_sides  # see treefold.interop
+
+    node_count = property(lambda self: self._native.node_count, doc="Number of nodes.")
+    capacity = property(lambda self: self._native.node_count, doc="Number of nodes.")
+    n_features = property(lambda self: self._native.n_features, doc="Number of columns.")
+    n_leaves = property(lambda self: self._native.n_leaves, doc="Number of leaves.")
+    max_depth = property(lambda self: self._native.max_depth, doc="Depth of the deepest leaf.")
+    n_outputs = property(lambda self: 1, doc="Number of targets: one.")
+
+    children_left = property(lambda self: self._native.children_left, doc="-1 in leaves.")
+    children_right = property(lambda self: self._native.children_right, doc="-1 in leaves.")
+    feature = property(lambda self: self._native.feature, doc="Column; -2 in leaves.")
+    threshold = property(
+        lambda self: self._native.threshold, doc="Left if at most this; NaN if categorical."
+    )
+    impurity = property(lambda self: self._native.impurity, doc="Impurity of each node.")
+    n_node_samples = property(lambda self: self._native.n_node_samples, doc="Rows in each node.")
+    weighted_n_node_samples = property(
+        lambda self: self._native.weighted_n_node_samples, doc="Weight in each node."
+    )
+    missing_go_to_left = property(
+        lambda self: self._native.missing_go_to_left, doc="Where missing values go."
+    )
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """Class fractions or mean of each node, of shape (node_count, 1, n_classes or 1)."""
+        value = self._native.value
+        return value.reshape(len(value), 1, -1)
+
+    @property
+    def n_classes(self) -> NDArray[np.intp]:
+        """Number of classes of the one target; 1 for regression."""
+        return np.array([self.max_n_classes], dtype=np.intp)
+
+    @property
+    def max_n_classes(self) -> int:
+        """Number of classes; 1 for regression."""
+        return max(1, self._native.n_classes)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tree(node_count={self.node_count}, n_leaves={self.n_leaves}, "
+            f"max_depth={self.max_depth})"
+        )
+
+    def had_missing(self, column: int) -> bool:
+        """Whether a column had missing values at fit.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
+        >>> tree.had_missing(0)
+        False
+        """
+        place = int(np.searchsorted(self._missing_columns, column))
+        return place < len(self._missing_columns) and self._missing_columns[place] == column
+
+    def is_categorical(self, node: int) -> bool:
+        """Whether a node splits by categories.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
+        >>> tree.is_categorical(0)
+        False
+        """
+        begin = self._native.category_begin
+        return bool(begin[node + 1] > begin[node])
+
+    def categories_left(self, node: int) -> tuple[Any, ...]:
+        """Labels that go left in a node that splits by categories.
+
+        Those that the node did not see go as missing values do, and are listed accordingly.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> X = [["red"], ["blue"], ["green"]]
+        >>> model = DecisionTreeClassifier(categorical_features=[0]).fit(X, [1, 0, 1])
+        >>> model.tree_.categories_left(0)
+        ('blue',)
+        """
+        if not self.is_categorical(node):
+            raise ValueError(f"Node {node} does not split by categories.")
+        begin = self._native.category_begin
+        words = np.ascontiguousarray(self._native.category_words[begin[node] : begin[node + 1]])
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+        labels = self.schema.categories[int(self.feature[node])]
+        return tuple(label for label, bit in zip(labels, bits, strict=False) if bit)
+
+    def show_threshold(self, node: int, decimals: int) -> str:
+        """Write a node's threshold: a number, or a date where the column holds dates.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
+        >>> tree.show_threshold(0, 2)
+        '0.50'
+        """
+        threshold = float(self.threshold[node])
+        if self.schema.families.get(int(self.feature[node])) != "date":
+            return f"{threshold:.{decimals}f}"
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=threshold)
+        return f"{moment:%Y-%m-%d}" if threshold.is_integer() else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+    def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
+        """Add up the decrease of impurity that each column brought.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> tree = DecisionTreeClassifier().fit([[0.0, 7.0], [1.0, 7.0]], [0, 1]).tree_
+        >>> tree.compute_feature_importances()
+        array([1., 0.])
+        """
+        importances = self._native.feature_importances()
+        total = float(importances.sum())
+        if normalize:
+            return importances / total if total > 0 else np.zeros_like(importances)
+        return importances / float(self.weighted_n_node_samples[0])
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the leaf of every row.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifier
+        >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
+        >>> tree.apply([[0.0], [9.0]])
+        array([1, 2])
+        """
+        return self.find_leaves(X, "Tree", None)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Give every row the value of its leaf.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [3.0, 5.0]).tree_
+        >>> tree.predict([[0.0], [9.0]])
+        array([[3.],
+               [5.]])
+        """
+        return self._native.value.take(self.apply(X), axis=0)
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Mark the nodes that every row visits.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [3.0, 5.0]).tree_
+        >>> tree.decision_path([[0.0]]).toarray()
+        array([[1, 1, 0]])
+        """
+        return self.find_paths(X, "Tree", None)
+
+    def find_leaves(self, X: Any, owner: str, n_jobs: Any) -> NDArray[np.int64]:
+        """Find the leaf of every row, on behalf of an estimator named `owner`."""
+        source = open_rows(X, self.schema, owner)
+        with named_columns(self.schema):
+            return self._native.apply(source, effective_n_jobs(n_jobs))
+
+    def find_paths(self, X: Any, owner: str, n_jobs: Any) -> sparse.csr_matrix:
+        """Mark the nodes that every row visits, on behalf of an estimator named `owner`."""
+        source = open_rows(X, self.schema, owner)
+        with named_columns(self.schema):
+            indptr, indices = self._native.decision_path(source, effective_n_jobs(n_jobs))
+        marks = np.ones(len(indices), dtype=np.int64)
+        shape = (len(indptr) - 1, self.node_count)
+        return sparse.csr_matrix((marks, indices, indptr), shape=shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {
+            "format": _FORMAT,
+            "arrays": self._native.to_arrays(),
+            "n_classes": self._native.n_classes,
+            "schema": self.schema,
+            "missing_columns": self._missing_columns,
+            "float32_sides": self._float32_sides,
+        }
+        return _rebuild, (state,)
+
+
+def _rebuild(state: dict[str, Any]) -> Tree:
+    if state.get("format") != _FORMAT:
+        raise ValueError(
+            f"This tree was pickled in format {state.get('format')!r}; this version of treefold "
+            f"reads format {_FORMAT}. Load it with the version that wrote it."
+        )
+    native = _native.Tree.from_arrays(state["arrays"], state["n_classes"])
+    return Tree(native, state["schema"], state["missing_columns"], state["float32_sides"])

@@ -1,0 +1,188 @@
+"""A tree as a picture, on matplotlib axes (the extra `treefold[plot]`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.exceptions import ParameterError
+from treefold.export import Wording
+from treefold.model import Tree
+
+__all__ = ["plot_tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node is drawn: `across` counts leaves, `depth` levels."""
+
+    node: int
+    depth: int
+    across: float
+    parent: tuple[float, int] | None
+    is_cut: bool  # its children are not shown
+
+
+def plot_tree(
+    decision_tree: Any,
+    *,
+    max_depth: int | None = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    impurity: bool = True,
+    filled: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Any = None,
+    fontsize: float | None = None,
+) -> list[Any]:
+    """Draw a decision tree.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        A fitted tree.
+    max_depth : int or None, default=None
+        Deepest level to draw; give one for large trees.
+    feature_names, class_names : sequence of str, default=None
+        Names to use instead of those seen in fit.
+    impurity : bool, default=True
+        Show the impurity of each node.
+    filled : bool, default=False
+        Colour nodes by majority class, or by value.
+    rounded : bool, default=False
+        Draw boxes with round corners.
+    precision : int, default=3
+        Digits of numbers.
+    ax : matplotlib axes, default=None
+        Where to draw; by default the current axes.
+    fontsize : float, default=None
+        Size of the text; by default chosen to fit.
+
+    Returns
+    -------
+    list of matplotlib annotations
+        One per box.
+
+    Examples
+    --------
+    >>> from treefold import DecisionTreeClassifier, plot_tree
+    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> len(plot_tree(model))  # doctest: +SKIP
+    3
+    """
+    if max_depth is not None and (not hasattr(max_depth, "__index__") or max_depth < 0):
+        raise ParameterError(f"max_depth must be an int of at least 0. Got {max_depth!r} instead.")
+    wording = Wording(decision_tree, feature_names, class_names, precision)
+    pyplot = _import_pyplot()
+    if ax is None:
+        ax = pyplot.gca()
+    places = _lay_out(wording.tree, max_depth)
+    ax.set_axis_off()
+    ax.set_xlim(-0.5, max(place.across for place in places) + 0.5)
+    ax.set_ylim(-max(place.depth for place in places) - 0.5, 0.5)
+    size = fontsize or _fitting_size(ax, places)
+    colours = _fill_colours(wording.tree, pyplot) if filled else None
+    boxes = []
+    for place in places:
+        fill = "white" if colours is None else colours[place.node]
+        style = {"boxstyle": "round" if rounded else "square", "fc": fill, "ec": "black"}
+        text = "(...)" if place.is_cut else _describe(wording, place.node, impurity)
+        boxes.append(_draw(ax, place, text, {"bbox": style, "fontsize": size}))
+    return boxes
+
+
+def _import_pyplot() -> Any:
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError(
+            "plot_tree needs matplotlib, which is not installed. "
+            "Install it by: pip install 'treefold[plot]'"
+        ) from error
+    return pyplot
+
+
+def _lay_out(tree: Tree, max_depth: int | None) -> list[_Place]:
+    """Place leaves side by side and each other node in the middle of its children.
+
+    Two loops over the shown nodes in preorder: forwards for depths and leaves, backwards for the
+    nodes above them. No recursion, so depth does not matter.
+    """
+    limit = tree.max_depth if max_depth is None else max_depth
+    left, right = tree.children_left, tree.children_right
+    shown: list[tuple[int, int, int]] = []  # node, depth, parent
+    across: dict[int, float] = {}
+    stack = [(0, 0, -1)]
+    while stack:
+        node, depth, parent = stack.pop()
+        shown.append((node, depth, parent))
+        if left[node] < 0 or depth > limit:
+            across[node] = float(len(across))
+        else:
+            stack.append((int(right[node]), depth + 1, node))
+            stack.append((int(left[node]), depth + 1, node))
+    for node, _, _ in reversed(shown):
+        if node not in across:
+            across[node] = (across[int(left[node])] + across[int(right[node])]) / 2
+    return [
+        _Place(
+            node,
+            depth,
+            across[node],
+            None if parent < 0 else (across[parent], depth - 1),
+            depth > limit,
+        )
+        for node, depth, parent in shown
+    ]
+
+
+def _describe(wording: Wording, node: int, impurity: bool) -> str:
+    tree = wording.tree
+    lines = []
+    if tree.children_left[node] >= 0:
+        lines.append(wording.sides(node)[0])
+    if impurity:
+        lines.append(f"impurity = {tree.impurity[node]:.{wording.decimals}f}")
+    lines.append(f"samples = {tree.n_node_samples[node]}")
+    value = tree.value[node, 0]
+    if wording.classes is None:
+        lines.append(f"value = {value[0]:.{wording.decimals}f}")
+    else:
+        lines.append(f"value = [{wording.numbers(value)}]")
+        lines.append(f"class = {wording.classes[int(value.argmax())]}")
+    return "\n".join(lines)
+
+
+def _draw(ax: Any, place: _Place, text: str, style: dict[str, Any]) -> Any:
+    at = (place.across, -place.depth)
+    common = {"ha": "center", "va": "center", "annotation_clip": True, **style}
+    if place.parent is None:
+        return ax.annotate(text, at, **common)
+    parent = (place.parent[0], -place.parent[1])
+    return ax.annotate(text, parent, at, arrowprops={"arrowstyle": "<-"}, zorder=100, **common)
+
+
+def _fitting_size(ax: Any, places: Sequence[_Place]) -> float:
+    """Choose a text size from the room that the widest level leaves."""
+    width = float(ax.get_window_extent().width)
+    n_across = max(place.across for place in places) + 1
+    return float(np.clip(width / n_across / 12, 1.0, 10.0))
+
+
+def _fill_colours(tree: Tree, pyplot: Any) -> NDArray[np.float64]:
+    """Mix white with a colour per class, by the share of the class; or shade by the mean."""
+    value = tree.value[:, 0]
+    if value.shape[1] == 1:
+        low, high = float(value.min()), float(value.max())
+        shares = (value[:, 0] - low) / (high - low) if high > low else np.zeros(len(value))
+        base = np.tile(np.array([0.9, 0.5, 0.2]), (len(value), 1))
+    else:
+        chosen = value.argmax(axis=1)
+        chance = 1 / value.shape[1]
+        shares = (value.max(axis=1) - chance) / (1 - chance)
+        base = pyplot.get_cmap("hsv")(chosen / value.shape[1])[:, :3]
+    weight = 0.8 * shares[:, np.newaxis]
+    return np.asarray(1 - weight + weight * base)

@@ -1,0 +1,277 @@
+"""What a tree learns: class numbers or real numbers, and how much each row counts.
+
+Rows of weight zero do not exist: they count neither for fractions of rows nor for balanced class
+weights. A class of weight zero makes its rows such rows.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from treefold.columns import is_missing
+from treefold.exceptions import InputError, InputTypeError, ParameterError
+
+__all__ = ["Target", "read_class_target", "read_real_target"]
+
+Weights = NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target and the weights of the rows, checked and encoded."""
+
+    values: NDArray[np.int32] | NDArray[np.float64]
+    classes: NDArray[Any] | None = None  # the label of each class number; None for regression
+    weights: Weights = None
+    multipliers: NDArray[np.float64] | None = None  # one per class
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The label of each class number, where there are classes."""
+        assert self.classes is not None
+        return self.classes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that count."""
+        return len(self.values) if self.weights is None else int(np.count_nonzero(self.weights))
+
+    def total_weight(self) -> float:
+        """Weight of all rows, class weights included; the same for any order of the rows."""
+        if self.multipliers is None:
+            return float(len(self.values)) if self.weights is None else math.fsum(self.weights)
+        counts = np.bincount(self.values, minlength=self.n_classes).astype(np.float64)
+        if self.weights is not None:
+            for number in range(self.n_classes):
+                counts[number] = math.fsum(self.weights[self.values == number])
+        return math.fsum(counts * self.multipliers)
+
+
+def read_class_target(
+    y: Any, sample_weight: Any, class_weight: Any, n_rows: int, owner: str
+) -> Target:
+    """Read class labels of any kind, and the weights of rows and classes."""
+    labels = _read_vector(y, n_rows, owner)
+    classes, numbers = _number_classes(labels)
+    weights = _read_weights(sample_weight, n_rows)
+    multipliers = _class_multipliers(class_weight, Target(numbers, classes, weights))
+    if multipliers is not None and not multipliers.all():
+        weights = np.where(multipliers[numbers] == 0, 0.0, 1.0 if weights is None else weights)
+        multipliers = np.where(multipliers == 0, 1.0, multipliers)
+        if not weights.any():
+            raise InputError("The class weights leave no row of a weight other than zero.")
+    return Target(numbers, classes, weights, multipliers)
+
+
+def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Target:
+    """Read the numbers to be predicted, and the weights of rows."""
+    values = _read_vector(y, n_rows, owner)
+    if values.dtype != np.float64:
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"y must hold numbers to fit {owner}: {error}. Clean y, or use a classifier."
+            ) from None
+    _check_finite(values)
+    return Target(np.ascontiguousarray(values), None, _read_weights(sample_weight, n_rows))
+
+
+def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
+    if y is None:
+        raise InputError(
+            f"This {owner} estimator requires y to be passed, but the target y is None."
+        )
+    if sparse.issparse(y):
+        raise InputTypeError("y is a sparse matrix. Give it as an array: y.toarray().ravel().")
+    try:
+        values = np.asarray(y)
+    except ValueError as error:
+        raise InputError(
+            f"y should be a 1d array, but could not be read as one: {error}."
+        ) from None
+    if values.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: y has dtype {values.dtype}.")
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples, ), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        values = values.ravel()
+    if values.ndim == 2:
+        raise InputError(
+            f"y has {values.shape[1]} columns, but {owner} predicts one target. Fit one tree per "
+            "column, for instance by sklearn.multioutput."
+        )
+    if values.ndim != 1:
+        raise InputError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    if len(values) != n_rows:
+        raise InputError(
+            f"X has {n_rows} rows, but y has {len(values)} values. Give one target per row."
+        )
+    return values
+
+
+def _check_finite(values: NDArray[Any]) -> None:
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    row = int(np.argmin(finite))
+    what = "NaN" if np.isnan(values[row]) else "infinity or a value too large for dtype('float64')"
+    raise InputError(
+        f"Input y contains {what}. (First: row {row}.) Drop such rows, or repair them."
+    )
+
+
+def _number_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Sort the distinct labels and number every row by its label."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        return _number_objects(labels)
+    if kind == "f":
+        return _number_floats(labels)
+    if kind in "iub":
+        return _number_integers(labels)
+    if kind not in "USMm":
+        raise InputTypeError(f"Unknown label type: y has dtype {labels.dtype}.")
+    return _number_sorted(labels)
+
+
+def _number_sorted(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, numbers.astype(np.int32)
+
+
+def _number_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    low, high = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
+    if high - low > 4 * len(labels) + 1_000:
+        return _number_sorted(labels)
+    # Few possible values: count instead of sort, about ten times faster on 100,000 rows.
+    offsets = labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64)
+    present = np.bincount(offsets, minlength=high - low + 1) > 0
+    number_of = (np.cumsum(present) - 1).astype(np.int32)
+    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+    return classes, number_of[offsets]
+
+
+def _number_floats(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    _check_finite(labels)
+    if (labels != np.floor(labels)).any():
+        raise InputError(
+            "Unknown label type: continuous. y holds numbers that are not whole, so it is not a "
+            "set of classes. Use DecisionTreeRegressor, or turn y into classes."
+        )
+    if np.abs(labels).max(initial=0) < 2**53:
+        classes, numbers = _number_integers(labels.astype(np.int64))
+        return classes.astype(labels.dtype), numbers
+    return _number_sorted(labels)
+
+
+def _number_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    index: dict[Any, int] = {}
+    try:
+        codes = [index.setdefault(label, len(index)) for label in labels]
+    except TypeError as error:
+        raise InputTypeError(f"Unknown label type: y holds objects ({error}).") from None
+    for label in index:
+        if is_missing(label):
+            raise InputError("Input y contains NaN. Drop the rows whose target is missing.")
+    types = {type(label) for label in index}
+    if all(issubclass(type_, bool | int | float | np.number) for type_ in types):
+        return _number_classes(np.array(labels.tolist()))
+    try:
+        classes = sorted(index)
+    except TypeError:
+        names = ", ".join(sorted(type_.__name__ for type_ in types))
+        raise InputTypeError(
+            f"Unknown label type: y mixes labels that cannot be ordered ({names}). "
+            "Give all labels one type."
+        ) from None
+    number_of = np.empty(len(index), dtype=np.int32)
+    number_of[[index[label] for label in classes]] = np.arange(len(index), dtype=np.int32)
+    return np.array(classes, dtype=object), number_of[codes]
+
+
+def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must hold numbers: {error}.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise InputError(
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array. "
+            f"Expected either a scalar value or a 1D array of length {n_rows}."
+        )
+    if len(weights) != n_rows:
+        raise InputError(
+            f"sample_weight has {len(weights)} values, but X has {n_rows} rows. "
+            "Give one weight per row."
+        )
+    _check_weights(weights)
+    return np.ascontiguousarray(weights)
+
+
+def _check_weights(weights: NDArray[np.float64]) -> None:
+    finite = np.isfinite(weights)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        what = "NaN" if np.isnan(weights[row]) else "infinity"
+        raise InputError(f"Input sample_weight contains {what} (first: row {row}).")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise InputError(
+            f"Negative values in sample_weight (first: {weights[row]} in row {row}). "
+            "Weights say how often a row counts; give zero to leave it out."
+        )
+    if not weights.any():
+        raise InputError("Sample weights must contain at least one non-zero number.")
+
+
+def _class_multipliers(class_weight: Any, target: Target) -> NDArray[np.float64] | None:
+    assert target.classes is not None
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):  # "balanced": the rules let nothing else pass
+        present = target.values if target.weights is None else target.values[target.weights > 0]
+        counts = np.bincount(present, minlength=target.n_classes).astype(np.float64)
+        n_present = np.count_nonzero(counts)
+        multipliers = np.ones(target.n_classes)
+        np.divide(len(present), n_present * counts, out=multipliers, where=counts > 0)
+    else:
+        multipliers = _multipliers_from(class_weight, target.classes)
+    return None if (multipliers == 1).all() else multipliers
+
+
+def _multipliers_from(class_weight: dict[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    labels = classes.tolist()
+    unknown = [key for key in class_weight if key not in labels]
+    unweighted = [label for label in labels if label not in class_weight]
+    if unknown and unweighted:
+        raise ParameterError(
+            f"The classes {unweighted} are not in class_weight, and its keys {unknown} are not "
+            "classes of y. Give class_weight the labels that y uses."
+        )
+    multipliers = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    if not (np.isfinite(multipliers).all() and (multipliers >= 0).all()):
+        raise ParameterError(
+            "class_weight must hold numbers that are finite and not negative. "
+            f"Got {class_weight!r} instead."
+        )
+    return multipliers
