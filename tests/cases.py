@@ -45,9 +45,9 @@ class Case:
 # Drawing ---------------------------------------------------------------------------------------
 
 
-def draw_case(rng: random.Random, criterion: str, n_rows: int | None = None) -> Case:
+def draw_case(rng: random.Random, criterion: str, n_rows: int | None = None, kinds=None) -> Case:
     n_rows = n_rows or rng.choice([1, 2, 3, 4, 5, 6, 8, 10, 13])
-    kinds = rng.choices(list(COLUMN_KINDS), k=rng.randint(1, 4))
+    kinds = rng.choices(list(kinds or COLUMN_KINDS), k=rng.randint(1, 4))
     columns = [draw_column(rng, kind, n_rows) for kind in kinds]
     if rng.random() < 0.2:  # an exact duplicate: a tie in every node
         columns.append(list(columns[0]))
@@ -78,6 +78,9 @@ COLUMN_KINDS = {
         lambda rng: float(rng.choice([0, 1, 2, 31, 63, 64, 65, 66, 67, 68, 69])),
     ),
 }
+
+
+FEW_VALUED = [kind for kind in COLUMN_KINDS if kind not in ("continuous", "mostly zero")]
 
 
 def draw_column(rng: random.Random, kind: str, n_rows: int) -> list[float]:

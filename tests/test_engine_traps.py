@@ -209,7 +209,7 @@ def test_published_alphas_give_the_published_trees(kind):
     path = kind().cost_complexity_pruning_path(X, y)
     assert path.ccp_alphas[0] == 0
     assert (np.diff(path.ccp_alphas) >= 0).all()
-    full = kind().fit(X, y).tree_
+    full = kind().fit(X, y).tree_._native
     n_leaves = [full.prune(alpha).n_leaves for alpha in path.ccp_alphas]
     assert n_leaves == sorted(n_leaves, reverse=True)
     assert n_leaves[-1] == 1

@@ -169,7 +169,7 @@ def test_published_alphas_can_be_used_back(criterion, data):
 @given(data=data_sets(), part=st.floats(0, 1))
 def test_pruning_twice_is_pruning_once(criterion, data, part):
     X, y = data
-    full = make(criterion).fit(X, y).tree_
+    full = make(criterion).fit(X, y).tree_._native
     alphas, _ = full.pruning_path()
     alpha = float(alphas[int(part * (len(alphas) - 1))])
     once = full.prune(alpha)

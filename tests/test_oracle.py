@@ -19,7 +19,7 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
-from cases import BASE_SEED, Case, draw_case, draw_rules
+from cases import BASE_SEED, FEW_VALUED, Case, draw_case, draw_rules
 from core_trees import grow_core, make_source, make_table, read_tree
 from reference.audit import audit_tree
 from reference.columns import MISSING
@@ -97,6 +97,14 @@ def test_core_grows_larger_trees_of_the_contract(criterion):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
+def test_core_grows_the_tree_of_many_rows_with_few_values(criterion):
+    rng = random.Random(f"many {criterion} {BASE_SEED}")
+    for _ in range(4):
+        case = draw_case(rng, criterion, n_rows=rng.randint(500, 1500), kinds=FEW_VALUED)
+        assert_core_agrees(case.with_rules(max_depth=3), is_sparse=rng.random() < 0.3)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_core_routes_rows_as_the_twin_does(criterion):
     """Rows of training and rows never met; categories absent from nodes; missing everywhere."""
     rng = random.Random(f"route {criterion} {BASE_SEED}")
@@ -156,7 +164,8 @@ def test_core_adds_up_the_importance_of_columns(criterion):
         ):
             if left != -1:
                 expected[read.feature[node]] += float(costs[node] - costs[left] - costs[right])
-        scale = 1 + float(costs[0])
+        expected = [share * read.weighted_n_node_samples[0] for share in expected]
+        scale = read.weighted_n_node_samples[0] * (1 + float(costs[0]))
         assert tree.feature_importances() == pytest.approx(expected, abs=1e-11 * scale), case
 
 

@@ -50,7 +50,7 @@ def kinds(columns):
 
 def assert_same(expected, actual):
     for name in ARRAYS:
-        want, got = (np.asarray(getattr(model.tree_, name)) for model in (expected, actual))
+        want, got = (np.asarray(getattr(model.tree_._native, name)) for model in (expected, actual))
         assert want.dtype == got.dtype, name
         assert want.shape == got.shape, name
         assert want.tobytes() == got.tobytes(), name
@@ -259,7 +259,7 @@ def save_trees(path):
     for criterion in ("entropy", "gain_ratio"):
         models[criterion] = dense_tree("many classes", False, "numeric", criterion)
     arrays = {
-        f"{key} {name}": np.asarray(getattr(model.tree_, name))
+        f"{key} {name}": np.asarray(getattr(model.tree_._native, name))
         for key, model in models.items()
         for name in ARRAYS
     }
