@@ -96,9 +96,11 @@ def grow(
     sample_weight: NDArray[np.float64] | None,
     rules: Rules,
     n_threads: int,
+    asked: NDArray[np.uint32] | None = None,
 ) -> Tree:
     """The exact tree. target: class numbers (n_classes >= 1) or real numbers (n_classes == 0).
-    Rows of weight zero do not exist."""
+    Rows of weight zero do not exist. asked: rows of the table that want an answer; nodes that none
+    of them reaches are not grown."""
 
 class Tree:
     """A grown tree: one array per field, in preorder. All arrays are read-only views."""

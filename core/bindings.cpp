@@ -1,0 +1,383 @@
+// The only file that knows Python. Docstrings stand in src/treefold/_core.pyi.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+
+#include "grow.hpp"
+#include "tree.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace treefold {
+
+namespace {
+
+// The caller's arrays stay alive as long as the views on them.
+struct OwnedSource {
+    Source source;
+    std::vector<nb::object> owners;
+};
+
+Type element_type(nb::dlpack::dtype dtype) {
+    using Code = nb::dlpack::dtype_code;
+    auto code = static_cast<Code>(dtype.code);
+    auto pick = [&](Type by8, Type by16, Type by32, Type by64) {
+        switch (dtype.bits) {
+            case 8: return by8;
+            case 16: return by16;
+            case 32: return by32;
+            case 64: return by64;
+            default: throw nb::type_error("treefold: unsupported integer size");
+        }
+    };
+    if (code == Code::Bool) return Type::boolean;
+    if (code == Code::Int) return pick(Type::int8, Type::int16, Type::int32, Type::int64);
+    if (code == Code::UInt) return pick(Type::uint8, Type::uint16, Type::uint32, Type::uint64);
+    if (code == Code::Float && dtype.bits == 32) return Type::float32;
+    if (code == Code::Float && dtype.bits == 64) return Type::float64;
+    throw nb::type_error("treefold: arrays must be boolean, integer, float32 or float64");
+}
+
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+IndexView index_view(const AnyVector& vector) {
+    Type type = element_type(vector.dtype());
+    bool is_plain = vector.shape(0) < 2 || vector.stride(0) == 1;
+    if ((type != Type::int32 && type != Type::int64) || !is_plain)
+        throw nb::type_error("treefold: sparse indices must be contiguous int32 or int64");
+    return {vector.data(), type == Type::int64, vector.shape(0)};
+}
+
+void add_sparse(OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins,
+                size_t n_columns, bool by_columns) {
+    SparseView view;
+    view.values = {data.data(), data.shape(0) < 2 ? 1 : data.stride(0), element_type(data.dtype())};
+    view.indices = index_view(indices);
+    view.begins = index_view(begins);
+    if (data.shape(0) != indices.shape(0)) throw DataError("sparse data: as many values as indices are needed");
+    view.first_column = first;
+    view.n_columns = n_columns;
+    self.source.add_sparse(view, by_columns);
+    for (const AnyVector* vector : {&data, &indices, &begins}) self.owners.push_back(nb::cast(*vector));
+}
+
+// Polls for Ctrl-C, if this is the thread that receives it.
+std::function<bool()> interruption() {
+    return [] {
+        nb::gil_scoped_acquire lock;
+        return PyErr_CheckSignals() != 0;
+    };
+}
+
+// Runs work without the interpreter lock; an interruption surfaces as the exception Python has set.
+template <class Work>
+auto run(int n_threads, Work&& work) {
+    try {
+        nb::gil_scoped_release release;
+        Workers workers(n_threads, interruption());
+        return work(workers);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+}
+
+template <class T>
+nb::object give(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+// A read-only view that keeps the object alive.
+template <class T>
+nb::object view(nb::handle owner, const std::vector<T>& values) {
+    return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
+}
+
+template <class T>
+std::vector<T> take(const nb::dict& arrays, const char* name) {
+    if (!arrays.contains(name)) throw DataError(std::string("not a valid tree: the array '") + name + "' is missing");
+    Vector<T> array;
+    if (!nb::try_cast(arrays[name], array, false))
+        throw DataError(std::string("not a valid tree: the array '") + name + "' has another type or shape");
+    return {array.data(), array.data() + array.shape(0)};
+}
+
+Tree tree_from_arrays(const nb::dict& arrays, int n_classes) {
+    Tree tree;
+    tree.n_classes = n_classes;
+    tree.n_categories = take<int32_t>(arrays, "n_categories");
+    tree.children_right = take<int64_t>(arrays, "children_right");
+    tree.feature = take<int64_t>(arrays, "feature");
+    tree.threshold = take<double>(arrays, "threshold");
+    tree.missing_go_to_left = take<uint8_t>(arrays, "missing_go_to_left");
+    tree.impurity = take<double>(arrays, "impurity");
+    tree.n_node_samples = take<int64_t>(arrays, "n_node_samples");
+    tree.weighted_n_node_samples = take<double>(arrays, "weighted_n_node_samples");
+    tree.value = take<double>(arrays, "value");
+    tree.category_begin = take<int64_t>(arrays, "category_begin");
+    tree.category_words = take<uint64_t>(arrays, "category_words");
+    complete_and_validate(tree);
+    return tree;
+}
+
+nb::dict tree_to_arrays(nb::handle self) {
+    const Tree& tree = nb::cast<const Tree&>(self);
+    nb::dict arrays;
+    arrays["n_categories"] = view(self, tree.n_categories);
+    arrays["children_right"] = view(self, tree.children_right);
+    arrays["feature"] = view(self, tree.feature);
+    arrays["threshold"] = view(self, tree.threshold);
+    arrays["missing_go_to_left"] = view(self, tree.missing_go_to_left);
+    arrays["impurity"] = view(self, tree.impurity);
+    arrays["n_node_samples"] = view(self, tree.n_node_samples);
+    arrays["weighted_n_node_samples"] = view(self, tree.weighted_n_node_samples);
+    arrays["value"] = view(self, tree.value);
+    arrays["category_begin"] = view(self, tree.category_begin);
+    arrays["category_words"] = view(self, tree.category_words);
+    return arrays;
+}
+
+const char* const kCriteria[] = {"gini", "entropy", "gain_ratio", "squared_error"};
+
+Criterion parse_criterion(const std::string& name) {
+    for (uint8_t k = 0; k < 4; ++k)
+        if (name == kCriteria[k]) return static_cast<Criterion>(k);
+    throw DataError("unknown criterion '" + name + "'");
+}
+
+// Rows that exist for this member: positive weight, and a class that counts.
+Member make_member(const Table& table, const TargetView& target, const Rules& rules) {
+    Member member{{}, rules};
+    member.rows.reserve(table.n_rows);
+    for (uint32_t row = 0; row < table.n_rows; ++row) {
+        if (!target.weights.empty() && !(target.weights[row] > 0)) continue;
+        if (!rules.class_multipliers.empty() && !(rules.class_multipliers[static_cast<size_t>(target.classes[row])] > 0))
+            continue;
+        member.rows.push_back(row);
+    }
+    return member;
+}
+
+void require_target(const Table& table, const TargetView& target, const Rules& rules) {
+    if (target.n_classes < 0) throw DataError("the number of classes is negative");
+    size_t n = target.n_classes > 0 ? target.classes.size() : target.numbers.size();
+    if (n != table.n_rows || (!target.weights.empty() && target.weights.size() != n))
+        throw DataError("the table, the target and the weights differ in their number of rows");
+    if ((target.n_classes == 0) != (rules.criterion == Criterion::squared_error))
+        throw DataError("the criterion does not fit the kind of target");
+    for (int32_t label : target.classes)
+        if (label < 0 || label >= target.n_classes) throw DataError("a class number is out of range");
+    for (double y : target.numbers)
+        if (!std::isfinite(y)) throw DataError("the target has a value that is not finite");
+    for (double weight : target.weights)
+        if (!(weight >= 0) || std::isinf(weight)) throw DataError("a weight is negative or not finite");
+    if (!rules.class_multipliers.empty() && rules.class_multipliers.size() != static_cast<size_t>(target.n_classes))
+        throw DataError("one multiplier per class is needed");
+    for (double multiplier : rules.class_multipliers)
+        if (!(multiplier >= 0) || std::isinf(multiplier)) throw DataError("a class multiplier is negative or not finite");
+}
+
+Tree grow_tree(const Table& table, const AnyVector& target, int n_classes, std::optional<Vector<double>> weights,
+               const Rules& rules, int n_threads, std::optional<Vector<uint32_t>> asked) {
+    TargetView view;
+    view.n_classes = n_classes;
+    bool is_plain = target.shape(0) < 2 || target.stride(0) == 1;
+    Type type = element_type(target.dtype());
+    if (!is_plain || type != (n_classes > 0 ? Type::int32 : Type::float64))
+        throw nb::type_error("treefold: the target must be contiguous int32 (classes) or float64 (numbers)");
+    if (n_classes > 0)
+        view.classes = {static_cast<const int32_t*>(target.data()), target.shape(0)};
+    else
+        view.numbers = {static_cast<const double*>(target.data()), target.shape(0)};
+    if (weights) view.weights = {weights->data(), weights->shape(0)};
+    Demand demand;
+    if (asked) {
+        demand.is_everything = false;
+        demand.rows.assign(asked->data(), asked->data() + asked->shape(0));
+        for (uint32_t row : demand.rows)
+            if (row >= table.n_rows) throw DataError("a row that asks is not in the table");
+    }
+    require_target(table, view, rules);
+    return run(n_threads, [&](Workers& workers) {
+        Family family{{make_member(table, view, rules)}};
+        return grow(table, view, family, demand, workers);
+    });
+}
+
+void bind_source(nb::module_& m) {
+    nb::class_<OwnedSource>(m, "Source")
+        .def("__init__", [](OwnedSource* self, size_t n_rows, size_t n_columns) {
+            new (self) OwnedSource{Source(n_rows, n_columns), {}};
+        }, "n_rows"_a, "n_columns"_a)
+        .def("add_dense", [](OwnedSource& self, size_t first, const AnyMatrix& values) {
+            if (values.shape(0) != self.source.n_rows) throw DataError("the array and the source differ in their number of rows");
+            DenseView corner{values.data(), values.stride(0), element_type(values.dtype())};
+            self.source.add_dense(first, values.shape(1), corner, values.stride(1));
+            self.owners.push_back(nb::cast(values));
+        }, "first_column"_a, nb::arg("values").noconvert())
+        .def("add_csc", [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins) {
+            size_t n_columns = begins.shape(0) == 0 ? 0 : begins.shape(0) - 1;
+            add_sparse(self, first, data, indices, begins, n_columns, true);
+        }, "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(), nb::arg("indptr").noconvert())
+        .def("add_csr", [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins, size_t n_columns) {
+            add_sparse(self, first, data, indices, begins, n_columns, false);
+        }, "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(), nb::arg("indptr").noconvert(), "n_columns"_a)
+        .def("add_table", [](OwnedSource& self, nb::object table) {
+            self.source.add_table(nb::cast<const Table&>(table));
+            self.owners.push_back(std::move(table));
+        }, "table"_a)
+        .def("set_categories", [](OwnedSource& self, size_t column, uint32_t n_categories) {
+            self.source.set_categories(column, n_categories);
+        }, "column"_a, "n_categories"_a);
+}
+
+template <class T, class Get>
+nb::object per_column(const Table& table, Get&& get) {
+    std::vector<T> values;
+    for (const Column& column : table.columns) values.push_back(static_cast<T>(get(column)));
+    return give(std::move(values));
+}
+
+nb::object flags(const Table& table, bool Column::*member) {
+    nb::object bytes = per_column<uint8_t>(table, [&](const Column& column) { return column.*member; });
+    return bytes.attr("view")("bool");
+}
+
+const Column& column_at(const Table& table, size_t column) {
+    if (column >= table.columns.size()) throw nb::index_error("no such column");
+    return table.columns[column];
+}
+
+void bind_table(nb::module_& m) {
+    nb::class_<Table>(m, "Table")
+        .def("__init__", [](Table* self, const OwnedSource& source, int n_threads) {
+            new (self) Table(run(n_threads, [&](Workers& workers) { return encode(source.source, workers); }));
+        }, "source"_a, "n_threads"_a)
+        .def_ro("n_rows", &Table::n_rows)
+        .def_prop_ro("n_columns", [](const Table& self) { return self.columns.size(); })
+        .def_prop_ro("nbytes", &Table::nbytes)
+        .def_prop_ro("n_categories", [](const Table& self) {
+            return per_column<int32_t>(self, [](const Column& column) { return column.is_categorical ? column.n_codes : 0; });
+        })
+        .def_prop_ro("is_sparse", [](const Table& self) { return flags(self, &Column::is_sparse); })
+        .def_prop_ro("has_missing", [](const Table& self) { return flags(self, &Column::has_missing); })
+        .def_prop_ro("n_codes", [](const Table& self) {
+            return per_column<int64_t>(self, [](const Column& column) { return column.n_codes; });
+        })
+        .def("values", [](const Table& self, size_t at) {
+            const Column& column = column_at(self, at);
+            std::vector<double> values = column.values;
+            for (uint32_t code = 0; column.is_categorical && code < column.n_codes; ++code) values.push_back(code);
+            return give(std::move(values));
+        }, "column"_a)
+        .def("codes", [](const Table& self, size_t at) {
+            const Column& column = column_at(self, at);
+            std::vector<uint32_t> codes(self.n_rows);
+            for (size_t row = 0; row < codes.size(); ++row) codes[row] = column.code_of(row);
+            return give(std::move(codes));
+        }, "column"_a);
+}
+
+void bind_rules(nb::module_& m) {
+    nb::class_<Rules>(m, "Rules")
+        .def(nb::init<>())
+        .def_prop_rw("criterion",
+            [](const Rules& self) { return std::string(kCriteria[static_cast<size_t>(self.criterion)]); },
+            [](Rules& self, const std::string& name) { self.criterion = parse_criterion(name); })
+        .def_rw("max_depth", &Rules::max_depth)
+        .def_rw("min_samples_split", &Rules::min_samples_split)
+        .def_rw("min_samples_leaf", &Rules::min_samples_leaf)
+        .def_rw("min_weight_leaf", &Rules::min_weight_leaf)
+        .def_rw("max_features", &Rules::max_features)
+        .def_rw("max_leaf_nodes", &Rules::max_leaf_nodes)
+        .def_rw("min_impurity_decrease", &Rules::min_impurity_decrease)
+        .def_rw("min_impurity", &Rules::min_impurity)
+        .def_rw("seed", &Rules::seed)
+        .def_rw("tree", &Rules::tree)
+        .def_prop_rw("class_multipliers",
+            [](nb::handle self) { return view(self, nb::cast<const Rules&>(self).class_multipliers); },
+            [](Rules& self, std::optional<Vector<double>> values) {
+                self.class_multipliers.clear();
+                if (values) self.class_multipliers.assign(values->data(), values->data() + values->shape(0));
+            }, nb::for_setter(nb::arg("values").none()));
+}
+
+template <class T>
+void bind_array(nb::class_<Tree>& tree, const char* name, std::vector<T> Tree::*member) {
+    tree.def_prop_ro(name, [member](nb::handle self) { return view(self, nb::cast<const Tree&>(self).*member); });
+}
+
+void bind_tree(nb::module_& m) {
+    nb::class_<Tree> tree(m, "Tree");
+    tree.def_ro("n_classes", &Tree::n_classes)
+        .def_prop_ro("node_count", &Tree::size)
+        .def_prop_ro("n_features", [](const Tree& self) { return self.n_categories.size(); })
+        .def_prop_ro("max_depth", &Tree::depth)
+        .def_prop_ro("n_leaves", &Tree::n_leaves)
+        .def_prop_ro("value", [](nb::handle self) {
+            const Tree& tree = nb::cast<const Tree&>(self);
+            return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(tree.value.data(), {tree.size(), tree.n_values()}, self));
+        })
+        .def_static("from_arrays", &tree_from_arrays, "arrays"_a, "n_classes"_a)
+        .def("to_arrays", &tree_to_arrays)
+        .def("apply", [](const Tree& self, const OwnedSource& source, int n_threads) {
+            return give(run(n_threads, [&](Workers& workers) { return apply(self, source.source, workers); }));
+        }, "source"_a, "n_threads"_a)
+        .def("decision_path", [](const Tree& self, const OwnedSource& source, int n_threads) {
+            DecisionPath path = run(n_threads, [&](Workers& workers) { return decision_path(self, source.source, workers); });
+            return nb::make_tuple(give(std::move(path.begins)), give(std::move(path.nodes)));
+        }, "source"_a, "n_threads"_a)
+        .def("prune", [](const Tree& self, double ccp_alpha) { return prune(self, ccp_alpha); }, "ccp_alpha"_a)
+        .def("pruning_path", [](const Tree& self) {
+            PruningPath path = pruning_path(self);
+            return nb::make_tuple(give(std::move(path.alphas)), give(std::move(path.impurities)));
+        })
+        .def("feature_importances", [](const Tree& self) { return give(feature_importances(self)); });
+    bind_array(tree, "children_left", &Tree::children_left);
+    bind_array(tree, "children_right", &Tree::children_right);
+    bind_array(tree, "feature", &Tree::feature);
+    bind_array(tree, "threshold", &Tree::threshold);
+    bind_array(tree, "missing_go_to_left", &Tree::missing_go_to_left);
+    bind_array(tree, "impurity", &Tree::impurity);
+    bind_array(tree, "n_node_samples", &Tree::n_node_samples);
+    bind_array(tree, "weighted_n_node_samples", &Tree::weighted_n_node_samples);
+    bind_array(tree, "n_categories", &Tree::n_categories);
+    bind_array(tree, "category_begin", &Tree::category_begin);
+    bind_array(tree, "category_words", &Tree::category_words);
+}
+
+bool cpu_runs_v3() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+}  // namespace treefold
+
+NB_MODULE(TREEFOLD_MODULE, m) {
+    using namespace treefold;
+    m.attr("build") = std::string(TREEFOLD_INSTRUCTION_SET);
+    m.def("cpu_runs_v3", &cpu_runs_v3);
+    bind_source(m);
+    bind_table(m);
+    bind_rules(m);
+    bind_tree(m);
+    m.def("grow", &grow_tree, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
+          nb::arg("sample_weight").noconvert().none(), "rules"_a, "n_threads"_a,
+          nb::arg("asked").noconvert().none() = nb::none());
+}

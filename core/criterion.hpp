@@ -1,0 +1,101 @@
+// How good a split of classes is, from integers: exact until the one rounding at the end, and the
+// same whatever the order of the classes.
+//
+// Class weights arrive as integers x_c of at most 61 bits in sum (stats.hpp brings them there). A common factor
+// of a power of two changes no comparison, so the grid they stand on does not matter.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rules.hpp"
+
+namespace treefold {
+
+// log2 in fixed point, 57 bits after the point, by repeated squaring: integers only, so every build
+// and CPU gives the same bits, and log2(2x) is exactly log2(x) + 1.
+inline int64_t log2_fixed(uint64_t x) {
+    int whole = 63 - std::countl_zero(x);
+    uint64_t mantissa = x << (63 - whole);  // [1, 2) with 63 bits after the point
+    int64_t result = whole;
+    for (int bit = 0; bit < 57; ++bit) {
+        unsigned __int128 square = static_cast<unsigned __int128>(mantissa) * mantissa;
+        bool is_two_or_more = static_cast<bool>(square >> 127);
+        mantissa = static_cast<uint64_t>(square >> (is_two_or_more ? 64 : 63));
+        result = result << 1 | (is_two_or_more ? 1 : 0);
+    }
+    return result;
+}
+
+// x log2 x, with the logarithms of small integers kept: counts are small integers.
+class Logarithms {
+public:
+    Logarithms() = default;
+    explicit Logarithms(size_t largest) : kept_(largest + 1) {
+        for (size_t x = 1; x <= largest; ++x) kept_[x] = log2_fixed(x);
+    }
+    __int128 times_log(int64_t x) const {
+        if (x <= 0) return 0;
+        auto index = static_cast<uint64_t>(x);
+        return static_cast<__int128>(x) * (index < kept_.size() ? kept_[index] : log2_fixed(index));
+    }
+
+private:
+    std::vector<int64_t> kept_;
+};
+
+inline int64_t total_of(std::span<const int64_t> x) {
+    int64_t total = 0;
+    for (int64_t part : x) total += part;
+    return total;
+}
+
+inline double sum_of_squares(std::span<const int64_t> x, int64_t total) {
+    if (total < int64_t{1} << 31) {
+        int64_t sum = 0;
+        for (int64_t part : x) sum += part * part;
+        return static_cast<double>(sum);
+    }
+    unsigned __int128 sum = 0;
+    for (int64_t part : x) sum += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
+    return static_cast<double>(sum);
+}
+
+// W log2 W - sum x log2 x: the entropy times W.
+inline __int128 entropy_times_weight(std::span<const int64_t> x, int64_t total, const Logarithms& logs) {
+    __int128 sum = logs.times_log(total);
+    for (int64_t part : x) sum -= logs.times_log(part);
+    return sum;
+}
+
+inline constexpr double kLogUnit = 1.0 / (int64_t{1} << 57);
+
+// parent_entropy: entropy_times_weight of the node, used by the entropy criteria.
+inline double class_quality(Criterion criterion, std::span<const int64_t> left, std::span<const int64_t> right,
+                            __int128 parent_entropy, const Logarithms& logs) {
+    int64_t weight_left = total_of(left), weight_right = total_of(right);
+    if (criterion == Criterion::gini)
+        return sum_of_squares(left, weight_left) / static_cast<double>(weight_left) +
+               sum_of_squares(right, weight_right) / static_cast<double>(weight_right);
+    __int128 gain = parent_entropy - entropy_times_weight(left, weight_left, logs) -
+                    entropy_times_weight(right, weight_right, logs);
+    if (criterion == Criterion::entropy) return static_cast<double>(gain);
+    __int128 split_information = logs.times_log(weight_left + weight_right) - logs.times_log(weight_left) -
+                                 logs.times_log(weight_right);
+    return static_cast<double>(gain) / static_cast<double>(split_information);
+}
+
+inline double class_impurity(Criterion criterion, std::span<const int64_t> x, const Logarithms& logs) {
+    int64_t total = total_of(x);
+    double weight = static_cast<double>(total);
+    if (criterion == Criterion::gini) {
+        unsigned __int128 squares = 0, whole = static_cast<unsigned __int128>(total) * static_cast<uint64_t>(total);
+        for (int64_t part : x) squares += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
+        return static_cast<double>(whole - squares) / static_cast<double>(whole);
+    }
+    return static_cast<double>(entropy_times_weight(x, total, logs)) * kLogUnit / weight;
+}
+
+}  // namespace treefold

@@ -1,0 +1,65 @@
+// What a search through the columns of one node has found so far.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "rules.hpp"
+#include "split.hpp"
+#include "target.hpp"
+
+namespace treefold {
+
+// The node that is being searched.
+template <class Target>
+struct NodeView {
+    const Target& target;
+    const Rules& rules;
+    const typename Target::Totals& totals;
+    const typename Target::Context& context;
+    std::span<const uint32_t> rows;
+    size_t begin = 0, end = 0;  // its stretch of Layout::rows and of every order
+    double mean = 0.0;          // of unit-weight regression, for the scans in float64
+    double spread = 0.0;        // sum of squared deviations, in units
+
+    int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
+};
+
+// A cut that only a scan in float64 has seen: `upper` is a bound of its quality.
+struct Pending {
+    uint32_t column, code, next_code;
+    double upper;
+};
+
+struct Findings {
+    Split best;
+    std::vector<Pending> pending;
+    double floor = -std::numeric_limits<double>::infinity();  // some candidate is at least this good
+
+    void offer(Split&& split) {
+        if (!is_better(split, best)) return;
+        best = std::move(split);
+        floor = std::max(floor, best.quality);
+    }
+    void drop_hopeless() {
+        std::erase_if(pending, [&](const Pending& cut) { return cut.upper < floor; });
+    }
+    void merge(Findings&& other) {
+        if (other.best.exists()) offer(std::move(other.best));
+        floor = std::max(floor, other.floor);
+        pending.insert(pending.end(), other.pending.begin(), other.pending.end());
+    }
+};
+
+// Memory of one worker, used for node after node.
+template <class Slot>
+struct Scratch {
+    std::vector<Slot> left, right, moved, missing, histogram, zero;
+    std::vector<int64_t> histogram_rows;
+    std::vector<int64_t> scaled;
+    std::vector<uint64_t> pairs;  // code << 32 | row
+    std::vector<uint32_t> spare;
+    std::vector<uint32_t> present;
+};
+
+}  // namespace treefold

@@ -1,0 +1,129 @@
+// From float64 targets and weights to exact integers: which grid, how many limbs, which Target.
+//
+// The grid is the finest bit that any value has, so nothing is rounded; the number of limbs follows from how far
+// the values reach above it and how many rows there are. One limb for class weights that allow it (whole numbers do),
+// two for nearly all data, kWideLimbs for magnitudes that span more than float64's mantissa and 2^40.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "grow.hpp"
+#include "target.hpp"
+
+namespace treefold {
+
+inline constexpr int kWideLimbs = 40;  // 2,560 bits: all of float64's exponents, over 2^32 rows
+
+// The bits that a list of numbers occupies: [lowest, highest).
+struct BitRange {
+    int lowest = INT32_MAX, highest = INT32_MIN;
+
+    void include(double value) {
+        if (value == 0.0) return;
+        int top = std::ilogb(value);
+        auto mantissa = static_cast<uint64_t>(std::ldexp(std::fabs(value), 52 - top));
+        lowest = std::min(lowest, top - 52 + std::countr_zero(mantissa));
+        highest = std::max(highest, top + 1);
+    }
+    int size() const { return lowest == INT32_MAX ? 0 : highest - lowest; }
+    int exponent() const { return lowest == INT32_MAX ? 0 : lowest; }
+};
+
+inline int64_t to_units(double value, int exponent, int64_t*) {
+    return static_cast<int64_t>(std::ldexp(value, -exponent));
+}
+template <int N>
+Fixed<N> to_units(double value, int exponent, Fixed<N>*) {
+    Fixed<N> result;
+    if (value == 0.0) return result;
+    int top = std::ilogb(value);
+    auto mantissa = static_cast<uint64_t>(std::ldexp(std::fabs(value), 52 - top));
+    int position = top - 52 - exponent;
+    if (position < 0) mantissa >>= -position, position = 0;  // only zeros: the grid is the finest bit
+    result.add_at(mantissa, position);
+    return value < 0 ? -result : result;
+}
+
+template <class Slot, class Values>
+std::vector<Slot> all_to_units(size_t count, int exponent, Values&& value) {
+    std::vector<Slot> result;
+    result.reserve(count);
+    for (size_t row = 0; row < count; ++row)
+        result.push_back(to_units(value(row), exponent, static_cast<Slot*>(nullptr)));
+    return result;
+}
+
+template <class Sum>
+ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member, int exponent) {
+    ClassTarget<Sum> target;
+    target.classes = view.classes;
+    target.n_classes = view.n_classes;
+    target.multipliers = member.rules.class_multipliers;
+    target.criterion = member.rules.criterion;
+    target.exponent = exponent;
+    if (!view.weights.empty())
+        target.weights = all_to_units<Sum>(view.weights.size(), exponent, [&](size_t row) { return view.weights[row]; });
+    constexpr size_t kKeptLogarithms = size_t{1} << 22;
+    if (target.criterion != Criterion::gini && target.counts_rows())
+        target.logs = Logarithms(std::min(member.rows.size(), kKeptLogarithms));
+    return target;
+}
+
+template <int N>
+MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int weight_exponent, int target_exponent) {
+    using Slot = Fixed<N>;
+    MeanTarget<N> target;
+    target.y = view.numbers;
+    target.product_exponent = product_exponent;
+    target.weight_exponent = weight_exponent;
+    target.target_exponent = target_exponent;
+    size_t n_rows = view.numbers.size();
+    auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
+    target.products = all_to_units<Slot>(n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
+    if (view.weights.empty()) return target;
+    target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
+    target.targets = all_to_units<Slot>(n_rows, target_exponent, [&](size_t row) { return view.numbers[row]; });
+    return target;
+}
+
+template <class Grow>
+Tree with_class_target(const TargetView& view, const Member& member, Grow&& grow) {
+    BitRange weights;
+    for (double weight : view.weights) weights.include(weight);
+    int row_bits = std::bit_width(view.classes.size());
+    int bits = weights.size() + row_bits;
+    if (bits <= kClassBits) return grow(make_class_target<int64_t>(view, member, weights.exponent()));
+    if (bits <= 126) return grow(make_class_target<Fixed<2>>(view, member, weights.exponent()));
+    return grow(make_class_target<Fixed<kWideLimbs>>(view, member, weights.exponent()));
+}
+
+template <class Grow>
+Tree with_mean_target(const TargetView& view, Grow&& grow) {
+    BitRange targets, weights, products;
+    weights.include(1.0);
+    if (!view.weights.empty()) weights = {};
+    for (size_t row = 0; row < view.numbers.size(); ++row) {
+        double weight = view.weights.empty() ? 1.0 : view.weights[row];
+        weights.include(weight);
+        targets.include(view.numbers[row]);
+        products.include(weight * view.numbers[row]);
+    }
+    int row_bits = std::bit_width(view.numbers.size());
+    int widest = std::max({targets.size(), weights.size(), products.size()});
+    int weight_exponent = weights.exponent(), target_exponent = targets.exponent();
+    // S^2 is brought to the unit of W Q by a shift to the left (MeanTarget::variance).
+    int product_exponent = std::max(products.exponent(), weight_exponent + target_exponent);
+    int spread = 2 * (products.size() + row_bits) + product_exponent - weight_exponent - target_exponent;
+    if (widest + row_bits <= 126 && spread <= 380)
+        return grow(make_mean_target<2>(view, product_exponent, weight_exponent, target_exponent));
+    return grow(make_mean_target<kWideLimbs>(view, product_exponent, weight_exponent, target_exponent));
+}
+
+template <class Grow>
+Tree with_target(const TargetView& view, const Member& member, Grow&& grow) {
+    if (view.n_classes > 0) return with_class_target(view, member, grow);
+    return with_mean_target(view, grow);
+}
+
+}  // namespace treefold

@@ -1,0 +1,130 @@
+// A tree while it grows: nodes in the order in which they were made. in_preorder() gives the Tree.
+#pragma once
+
+#include "split.hpp"
+#include "table.hpp"
+#include "target.hpp"
+#include "tree.hpp"
+
+namespace treefold {
+
+class GrowingTree {
+public:
+    GrowingTree(size_t n_values, const Table& table) : n_values_(n_values), table_(&table) {}
+
+    size_t add_nodes(size_t count) {
+        size_t first = records_.size();
+        records_.resize(first + count);
+        values_.resize((first + count) * n_values_);
+        return first;
+    }
+    void drop_nodes(size_t count) {
+        records_.resize(records_.size() - count);
+        values_.resize(records_.size() * n_values_);
+    }
+    double* value(size_t node) { return values_.data() + node * n_values_; }
+    void describe(size_t node, const Description& description, int64_t n_rows) {
+        records_[node].description = description;
+        records_[node].n_rows = n_rows;
+    }
+    void set_split(size_t node, Split split, size_t children) {
+        records_[node].children = children;
+        records_[node].split = std::move(split);
+    }
+
+    // A tree of its own that begins with a copy of one node, and its return.
+    GrowingTree start_subtree(size_t node) const {
+        GrowingTree subtree(n_values_, *table_);
+        subtree.records_.push_back(records_[node]);
+        subtree.values_.assign(values_.begin() + static_cast<ptrdiff_t>(node * n_values_),
+                               values_.begin() + static_cast<ptrdiff_t>((node + 1) * n_values_));
+        return subtree;
+    }
+    void graft(size_t node, GrowingTree& subtree) {
+        size_t offset = records_.size() - 1;  // record k > 0 of the subtree becomes offset + k
+        for (Record& record : subtree.records_)
+            if (record.children != 0) record.children += offset;
+        records_[node] = std::move(subtree.records_[0]);
+        for (size_t k = 1; k < subtree.records_.size(); ++k) records_.push_back(std::move(subtree.records_[k]));
+        values_.insert(values_.end(), subtree.values_.begin() + static_cast<ptrdiff_t>(n_values_), subtree.values_.end());
+    }
+
+    Tree in_preorder(int n_classes) const {
+        Tree tree;
+        tree.n_classes = n_classes;
+        for (const Column& column : table_->columns)
+            tree.n_categories.push_back(column.is_categorical ? static_cast<int32_t>(column.n_codes) : 0);
+        reserve(tree);
+        struct Visit {
+            size_t record;
+            int64_t parent;  // whose right child this is, or -1
+        };
+        std::vector<Visit> stack{{0, -1}};
+        while (!stack.empty()) {
+            Visit visit = stack.back();
+            stack.pop_back();
+            auto node = static_cast<int64_t>(tree.size());
+            if (visit.parent >= 0) tree.children_right[static_cast<size_t>(visit.parent)] = node;
+            write(tree, visit.record);
+            size_t children = records_[visit.record].children;
+            if (children == 0) continue;
+            stack.push_back({children + 1, node});
+            stack.push_back({children, -1});
+        }
+        return tree;
+    }
+
+private:
+    struct Record {
+        size_t children = 0;  // 0: a leaf (the root is nobody's child)
+        int64_t n_rows = 0;
+        Description description;
+        Split split;
+    };
+
+    void reserve(Tree& tree) const {
+        size_t n = records_.size();
+        tree.children_left.reserve(n), tree.children_right.reserve(n), tree.feature.reserve(n);
+        tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
+        tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
+        tree.value.reserve(n * n_values_), tree.category_begin.reserve(n + 1);
+        tree.category_begin.push_back(0);
+    }
+
+    void write(Tree& tree, size_t at) const {
+        const Record& record = records_[at];
+        const Split& split = record.split;
+        bool is_leaf = record.children == 0;
+        auto node = static_cast<int64_t>(tree.size());
+        tree.children_left.push_back(is_leaf ? kLeafChild : node + 1);
+        tree.children_right.push_back(kLeafChild);
+        tree.feature.push_back(is_leaf ? kLeafFeature : split.column);
+        tree.threshold.push_back(is_leaf ? kLeafThreshold : threshold(split));
+        tree.missing_go_to_left.push_back(!is_leaf && split.missing_left);
+        tree.impurity.push_back(record.description.impurity);
+        tree.n_node_samples.push_back(record.n_rows);
+        tree.weighted_n_node_samples.push_back(record.description.weight);
+        auto value = values_.begin() + static_cast<ptrdiff_t>(at * n_values_);
+        tree.value.insert(tree.value.end(), value, value + static_cast<ptrdiff_t>(n_values_));
+        if (!is_leaf && split.is_categorical) {
+            size_t n_words = (table_->columns[split.column].n_codes + 63) / 64;
+            tree.category_words.insert(tree.category_words.end(), split.left_set.begin(),
+                                       split.left_set.begin() + static_cast<ptrdiff_t>(n_words));
+        }
+        tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
+    }
+
+    double threshold(const Split& split) const {
+        if (split.is_categorical) return std::numeric_limits<double>::quiet_NaN();
+        const Column& column = table_->columns[split.column];
+        if (split.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
+        return threshold_between(column.values[split.code], column.values[split.next_code]);
+    }
+
+    size_t n_values_;
+    const Table* table_;
+    std::vector<Record> records_;
+    std::vector<double> values_;
+};
+
+}  // namespace treefold

@@ -1,0 +1,84 @@
+#include "rows.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace treefold {
+
+namespace {
+
+// Rows by ascending code: one pass of a counting sort, since the codes are ranks.
+void order_rows(const Column& column, std::span<const uint32_t> rows, std::span<const int32_t> classes,
+                int class_bits, std::vector<uint32_t>& words) {
+    std::vector<uint32_t> next(column.n_codes + 2, 0);
+    words.resize(rows.size());
+    column.codes.with([&](auto* codes) {
+        for (uint32_t row : rows) ++next[codes[row] + 1];
+        for (size_t code = 1; code < next.size(); ++code) next[code] += next[code - 1];
+        for (uint32_t row : rows) {
+            uint32_t label = class_bits == 0 ? 0 : static_cast<uint32_t>(classes[row]);
+            words[next[codes[row]]++] = row << class_bits | label;
+        }
+    });
+}
+
+// The listed rows of a sparse column that are in the root, by code.
+void order_listed(const Column& column, const std::vector<bool>& is_member, uint32_t at, Layout& layout) {
+    std::vector<std::pair<uint32_t, uint32_t>> entries;
+    for (size_t k = 0; k < column.listed_rows.size(); ++k)
+        if (is_member.empty() || is_member[column.listed_rows[k]])
+            entries.emplace_back(column.listed_codes[k], column.listed_rows[k]);
+    if (entries.empty()) return;
+    std::sort(entries.begin(), entries.end());
+    size_t begin = layout.listed_rows.size();
+    for (auto [code, row] : entries) {
+        layout.listed_rows.push_back(row);
+        layout.listed_codes.push_back(code);
+    }
+    layout.root_stretches.push_back({at, begin, layout.listed_rows.size()});
+}
+
+}  // namespace
+
+// The first order whose codes are few is better searched by a histogram; see search.hpp.
+Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes, int n_classes,
+               bool keeps_orders, Workers& workers) {
+    Layout layout;
+    layout.table = &table;
+    layout.n_rows = rows.size();
+    layout.rows.assign(rows.begin(), rows.end());
+    int label_bits = n_classes > 1 ? std::bit_width(static_cast<unsigned>(n_classes - 1)) : 0;
+    int row_bits = std::bit_width(table.n_rows);
+    layout.class_bits = label_bits + row_bits <= 32 ? label_bits : 0;
+    layout.order_of.assign(table.columns.size(), -1);
+    std::vector<bool> is_member;
+    if (rows.size() < table.n_rows) {
+        is_member.resize(table.n_rows);
+        for (uint32_t row : rows) is_member[row] = true;
+    }
+    std::vector<uint32_t> ordered;
+    bool has_lookups = false;
+    for (uint32_t k = 0; k < table.columns.size(); ++k) {
+        const Column& column = table.columns[k];
+        if (column.is_sparse && keeps_orders) {
+            order_listed(column, is_member, k, layout);
+            continue;
+        }
+        has_lookups |= column.is_sparse;
+        layout.dense_columns.push_back(k);
+        if (!keeps_orders || column.is_categorical || !column.codes.narrow.empty()) continue;
+        layout.order_of[k] = static_cast<int32_t>(ordered.size());
+        ordered.push_back(k);
+    }
+    layout.orders.resize(ordered.size());
+    workers.for_each(ordered.size(), [&](size_t task, int) {
+        order_rows(table.columns[ordered[task]], rows, classes, layout.class_bits, layout.orders[task]);
+    });
+    if (has_lookups) {
+        layout.position.assign(table.n_rows, UINT32_MAX);
+        for (size_t k = 0; k < rows.size(); ++k) layout.position[rows[k]] = static_cast<uint32_t>(k);
+    }
+    return layout;
+}
+
+}  // namespace treefold

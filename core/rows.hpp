@@ -1,0 +1,77 @@
+// Where the rows of each node are: stretches of a few arrays that splits divide in place and in order.
+//
+//   rows     the rows of a node, ascending                      [begin, end)
+//   orders   per ordered column the same rows by ascending code  [begin, end)   (the single sort, kept)
+//   listed   per sparse column the rows that are not zero, by code, with their codes; each node
+//            has its own stretch of each column that is not all zero in it
+//
+// An order word is row << class_bits | class: the scan of classes needs no other memory.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "table.hpp"
+
+namespace treefold {
+
+// A column's stretch of `listed` in one node.
+struct Stretch {
+    uint32_t column;
+    size_t begin, end;
+};
+
+struct Layout {
+    const Table* table = nullptr;
+    size_t n_rows = 0;                    // rows in the root
+    int class_bits = 0;
+    std::vector<uint32_t> rows;
+    std::vector<int32_t> order_of;        // per column: which order, or -1
+    std::vector<std::vector<uint32_t>> orders;
+    std::vector<uint32_t> listed_rows, listed_codes;
+    std::vector<Stretch> root_stretches;  // the sparse columns, ascending
+    std::vector<uint32_t> dense_columns;  // those that every node searches
+    std::vector<uint32_t> position;       // of a row in `rows`; only where sparse columns are looked up
+
+    std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
+        const auto& words = orders[static_cast<size_t>(order_of[column])];
+        return {words.data() + begin, end - begin};
+    }
+};
+
+// One bit per row of the table: does it go left? Every worker has its own.
+class Sides {
+public:
+    explicit Sides(size_t n_rows) : words_(n_rows / 64 + 1) {}
+    bool is_left(uint32_t row) const { return words_[row / 64] >> (row % 64) & 1; }
+    void set(uint32_t row, bool left) {
+        uint64_t bit = uint64_t{1} << (row % 64);
+        words_[row / 64] = left ? words_[row / 64] | bit : words_[row / 64] & ~bit;
+    }
+
+private:
+    std::vector<uint64_t> words_;
+};
+
+// Divides items in place, left before right, each side in its old order; returns how many went left.
+// spare: as large as items.
+template <class IsLeft>
+size_t divide(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
+    size_t n_left = 0, n_right = 0;
+    for (uint32_t item : items) {
+        bool left = is_left(item);
+        items[n_left] = item;  // never ahead of the read
+        spare[n_right] = item;
+        n_left += left;
+        n_right += !left;
+    }
+    std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
+    return n_left;
+}
+
+Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes, int n_classes,
+               bool keeps_orders, Workers& workers);
+
+}  // namespace treefold

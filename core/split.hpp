@@ -1,0 +1,63 @@
+// A split, which of two wins, and where it sends a row: the one routing function of the library.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace treefold {
+
+struct Split {
+    double quality = -std::numeric_limits<double>::infinity();
+    uint32_t column = UINT32_MAX;
+    bool is_categorical = false;
+    bool missing_left = true;
+    bool saw_missing = false;
+    uint32_t code = 0;                // numeric: codes up to this one go left
+    uint32_t next_code = 0;           // the next code present in the node; n_codes for `present | missing`
+    std::vector<uint64_t> left_set;   // categorical: the categories that go left, as bits
+
+    bool exists() const { return column != UINT32_MAX; }
+};
+
+// Sets as binary numbers of equal length.
+inline int compare_sets(std::span<const uint64_t> a, std::span<const uint64_t> b) {
+    for (size_t k = a.size(); k-- > 0;)
+        if (a[k] != b[k]) return a[k] < b[k] ? -1 : 1;
+    return 0;
+}
+
+// The tie rule: quality, then lower column, then lower threshold or set, then missing left.
+inline bool is_better(const Split& a, const Split& b) {
+    if (a.quality != b.quality) return a.quality > b.quality;
+    if (a.column != b.column) return a.column < b.column;
+    if (a.is_categorical) {
+        int order = compare_sets(a.left_set, b.left_set);
+        if (order != 0) return order < 0;
+    } else if (a.code != b.code) {
+        return a.code < b.code;
+    }
+    return a.missing_left && !b.missing_left;
+}
+
+inline bool has_bit(const uint64_t* words, uint64_t bit) { return words[bit / 64] >> (bit % 64) & 1; }
+
+// Where a value goes, for codes while growing and for numbers while predicting. A category must be
+// below 64 * n_words or be passed as missing.
+template <class Value>
+bool goes_left(Value value, Value threshold, bool is_missing, bool missing_left, const uint64_t* left_set) {
+    if (is_missing) return missing_left;
+    if (left_set != nullptr) return has_bit(left_set, static_cast<uint64_t>(value));
+    return value <= threshold;
+}
+
+// The midpoint of two neighbours; the left one where the midpoint rounds up to the right one.
+inline double threshold_between(double left, double right) {
+    double middle = (left + right) / 2;
+    if (!std::isfinite(middle)) middle = left / 2 + right / 2;
+    return middle < right ? middle : left;
+}
+
+}  // namespace treefold

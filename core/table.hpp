@@ -1,0 +1,59 @@
+// Encoded columns: sorted distinct values and one code per row. The single sort happens in encode.cpp.
+//
+// A code is the rank of a value among the column's distinct values (float64 order, -0.0 = 0.0), or the
+// category number. The code n_codes stands for missing. A sparse column keeps (row, code) of what
+// differs from zero, and the code of zero for everything else.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parallel.hpp"
+#include "source.hpp"
+
+namespace treefold {
+
+// One code per row, of 1, 2 or 4 bytes.
+struct Codes {
+    std::vector<uint8_t> narrow;
+    std::vector<uint16_t> middle;
+    std::vector<uint32_t> wide;
+
+    // Calls visit(const Code*) on the array that is in use.
+    template <class Visit>
+    decltype(auto) with(Visit&& visit) const {
+        if (!narrow.empty()) return visit(narrow.data());
+        if (!middle.empty()) return visit(middle.data());
+        return visit(wide.data());
+    }
+    uint32_t operator[](size_t row) const {
+        return with([&](auto* codes) { return static_cast<uint32_t>(codes[row]); });
+    }
+    size_t nbytes() const { return narrow.size() + 2 * middle.size() + 4 * wide.size(); }
+};
+
+struct Column {
+    uint32_t n_codes = 0;
+    bool is_categorical = false;
+    bool has_missing = false;
+    bool is_sparse = false;
+    uint32_t zero_code = 0;               // sparse: the code of every row that is not listed
+    std::vector<double> values;           // numeric: the distinct values, ascending
+    Codes codes;                          // dense
+    std::vector<uint32_t> listed_rows;    // sparse: rows that differ from zero, ascending
+    std::vector<uint32_t> listed_codes;   // sparse: their codes
+    uint32_t missing_code() const { return n_codes; }
+    uint32_t code_of(size_t row) const;
+};
+
+struct Table {
+    size_t n_rows = 0;
+    std::vector<Column> columns;
+
+    size_t nbytes() const;
+};
+
+Table encode(const Source& source, Workers& workers);
+
+}  // namespace treefold

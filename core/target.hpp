@@ -1,0 +1,291 @@
+// What is to be predicted, as exact integers, and what a node adds up of it.
+//
+// A target gives a row's contribution to a few *slots* (one per class; or the sum and the weight), and decides
+// from the slots of two sides how good a split is. ClassTarget and MeanTarget have the same shape, so the growth
+// loop is written once.
+//
+//   Slot          exact integer type of one slot
+//   width()       slots per side
+//   add(row, s)   adds a row to slots
+//   Totals        a node's rows, slots and what its description needs beside them
+//   Node context  what quality() needs of the node and would else recompute per candidate
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "criterion.hpp"
+#include "fixed.hpp"
+#include "rules.hpp"
+
+namespace treefold {
+
+// One side of a split.
+template <class Slot>
+struct Side {
+    int64_t rows;
+    const Slot* slots;
+};
+
+// What the tree records of a node.
+struct Description {
+    double weight = 0.0;
+    double impurity = 0.0;
+    bool is_pure = false;
+};
+
+inline int64_t bit_length(int64_t x) { return 64 - std::countl_zero(static_cast<uint64_t>(x)); }
+template <int N>
+int64_t bit_length(const Fixed<N>& x) {
+    return x.bit_length();
+}
+
+// x * 2^-shift, rounded half up; shift >= 0 and the result has at most 63 bits.
+inline int64_t shift_rounded(unsigned __int128 x, int64_t shift) {
+    if (shift == 0) return static_cast<int64_t>(x);
+    if (shift > 127) return 0;
+    return static_cast<int64_t>((x + (static_cast<unsigned __int128>(1) << (shift - 1))) >> shift);
+}
+
+inline constexpr int kClassBits = 61;  // see criterion.hpp
+
+template <class Sum>
+class ClassTarget {
+public:
+    using Slot = Sum;
+    static constexpr bool is_classification = true;
+    struct Totals {
+        int64_t rows = 0;
+        std::vector<Slot> slots;
+    };
+    struct Context {
+        int64_t shift = 0;             // slots are divided by 2^shift to have kClassBits
+        int64_t exponent = 0;          // what a unit of the scaled weights stands for: 2^exponent
+        __int128 parent_entropy = 0;
+    };
+
+    std::span<const int32_t> classes;
+    int n_classes = 0;
+    std::vector<Sum> weights;  // on the grid 2^exponent; empty: every row counts one
+    int exponent = 0;
+    std::vector<double> multipliers;  // per class; empty: none
+    Criterion criterion = Criterion::gini;
+    Logarithms logs;
+
+    size_t width() const { return static_cast<size_t>(n_classes); }
+    bool is_unit() const { return weights.empty(); }
+    bool counts_rows() const { return weights.empty() && multipliers.empty(); }
+
+    void add(uint32_t row, Slot* slots) const {
+        auto index = static_cast<size_t>(classes[row]);
+        if (weights.empty())
+            slots[index] += Slot(1);
+        else
+            slots[index] += weights[row];
+    }
+    Totals sum_rows(std::span<const uint32_t> rows) const {
+        Totals totals{static_cast<int64_t>(rows.size()), std::vector<Slot>(width())};
+        for (uint32_t row : rows) add(row, totals.slots.data());
+        return totals;
+    }
+
+    Context context(const Totals& totals) const {
+        Context context;
+        context.exponent = exponent;
+        if (!multipliers.empty()) {
+            int64_t highest = INT64_MIN;  // exponent of the heaviest class; the sum has at most log2(C) more
+            for (size_t k = 0; k < width(); ++k) {
+                if (totals.slots[k] == Slot(0)) continue;
+                highest = std::max(highest, bit_length(totals.slots[k]) + std::ilogb(multipliers[k]) + 1);
+            }
+            context.exponent = exponent + highest + bit_length(int64_t{n_classes}) - kClassBits;
+        }
+        Slot total{};
+        for (const Slot& slot : totals.slots) total += slot;
+        context.shift = std::max<int64_t>(0, bit_length(total) - kClassBits);
+        if (multipliers.empty()) context.exponent += context.shift;
+        if (criterion != Criterion::gini) {
+            std::vector<int64_t> x(width());
+            scale(totals.slots.data(), context, x);
+            context.parent_entropy = entropy_times_weight(x, total_of(x), logs);
+        }
+        return context;
+    }
+
+    double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>& scratch) const {
+        if constexpr (std::is_same_v<Slot, int64_t>) {
+            if (multipliers.empty())
+                return class_quality(criterion, {left.slots, width()}, {right.slots, width()},
+                                     context.parent_entropy, logs);
+        }
+        scratch.resize(2 * width());
+        std::span<int64_t> x_left(scratch.data(), width()), x_right(scratch.data() + width(), width());
+        scale(left.slots, context, x_left);
+        scale(right.slots, context, x_right);
+        return class_quality(criterion, x_left, x_right, context.parent_entropy, logs);
+    }
+
+    double weight_of(Side<Slot> side, const Context& context, std::vector<int64_t>& scratch) const {
+        scratch.resize(width());
+        scale(side.slots, context, scratch);
+        return std::ldexp(static_cast<double>(total_of(scratch)), static_cast<int>(context.exponent));
+    }
+
+    // The order of categories: the share of class k.
+    double share(Side<Slot> side, size_t k, const Context& context, std::vector<int64_t>& scratch) const {
+        scratch.resize(width());
+        scale(side.slots, context, scratch);
+        return static_cast<double>(scratch[k]) / static_cast<double>(total_of(scratch));
+    }
+
+    Description describe(const Totals& totals, std::span<const uint32_t>, const Context& context, double* value) const {
+        std::vector<int64_t> x(width());
+        scale(totals.slots.data(), context, x);
+        double weight = static_cast<double>(total_of(x));
+        size_t n_present = 0;
+        for (size_t k = 0; k < width(); ++k) {
+            value[k] = static_cast<double>(x[k]) / weight;
+            n_present += totals.slots[k] != Slot(0);
+        }
+        Description node;
+        node.weight = std::ldexp(weight, static_cast<int>(context.exponent));
+        node.is_pure = n_present < 2;
+        node.impurity = node.is_pure ? 0.0 : class_impurity(criterion, x, logs);
+        return node;
+    }
+
+private:
+    // Slots as integers of at most kClassBits in sum over the node.
+    void scale(const Slot* slots, const Context& context, std::span<int64_t> x) const {
+        for (size_t k = 0; k < x.size(); ++k) {
+            int64_t reduced = reduce(slots[k], context.shift);
+            x[k] = multipliers.empty() ? reduced : multiply_rounded(reduced, context.shift, k, context);
+        }
+    }
+    static int64_t reduce(int64_t slot, int64_t) { return slot; }  // the grid was chosen so that it fits
+    template <int N>
+    static int64_t reduce(const Fixed<N>& slot, int64_t shift) {
+        if (shift == 0) return static_cast<int64_t>(slot.limb[0]);
+        auto from = static_cast<int>(shift) - 1;
+        return static_cast<int64_t>((slot.bits_from(from) >> 1) + (slot.bits_from(from) & 1));
+    }
+    int64_t multiply_rounded(int64_t x, int64_t shift, size_t k, const Context& context) const {
+        if (x == 0) return 0;
+        int power = std::ilogb(multipliers[k]) - 52;
+        auto mantissa = static_cast<uint64_t>(std::ldexp(multipliers[k], -power));
+        unsigned __int128 product = static_cast<unsigned __int128>(static_cast<uint64_t>(x)) * mantissa;
+        int64_t down = context.exponent - exponent - shift - power;
+        if (down < 0) return static_cast<int64_t>(product << -down);
+        return shift_rounded(product, down);
+    }
+};
+
+template <int N>
+class MeanTarget {
+public:
+    using Slot = Fixed<N>;
+    static constexpr bool is_classification = false;
+    struct Totals {
+        int64_t rows = 0;
+        std::vector<Slot> slots;
+        Fixed<2 * N> squares;  // sum of (w y) * y
+    };
+    struct Context {
+        int exponent = 0;  // keeps the squares of very wide numbers within float64
+    };
+
+    std::span<const double> y;
+    std::vector<Slot> products;  // w * y on the grid 2^product_exponent (unit weights: y)
+    std::vector<Slot> weights;   // on 2^weight_exponent; empty: every row counts one
+    std::vector<Slot> targets;   // y on 2^target_exponent; empty with unit weights: products serve
+    int product_exponent = 0, weight_exponent = 0, target_exponent = 0;
+
+    size_t width() const { return weights.empty() ? 1 : 2; }
+    bool is_unit() const { return weights.empty(); }
+
+    void add(uint32_t row, Slot* slots) const {
+        slots[0] += products[row];
+        if (!weights.empty()) slots[1] += weights[row];
+    }
+    Totals sum_rows(std::span<const uint32_t> rows) const {
+        Totals totals{static_cast<int64_t>(rows.size()), std::vector<Slot>(width()), {}};
+        const std::vector<Slot>& plain = targets.empty() ? products : targets;
+        for (uint32_t row : rows) {
+            add(row, totals.slots.data());
+            totals.squares += multiply(products[row], plain[row]);
+        }
+        return totals;
+    }
+
+    Context context(const Totals& totals) const {
+        if constexpr (N == 2) return {};  // squares of 254 bits fit float64
+        return {weight({totals.rows, totals.slots.data()}).bit_length() + totals.squares.bit_length() / 2};
+    }
+
+    double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>&) const {
+        Slot weight_left = weight(left), weight_right = weight(right);
+        Fixed<2 * N> difference = multiply(left.slots[0], weight_right);
+        difference -= multiply(right.slots[0], weight_left);
+        double d = round_scaled(difference).value(-context.exponent);
+        return d * d / (to_double(weight_left) * to_double(weight_right));
+    }
+
+    double weight_of(Side<Slot> side, const Context&, std::vector<int64_t>&) const {
+        return round_scaled(weight(side)).value(weight_exponent);
+    }
+
+    // The order of categories: the mean.
+    double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const {
+        return mean(side);
+    }
+
+    Description describe(const Totals& totals, std::span<const uint32_t> rows, const Context& context,
+                         double* value) const {
+        Side<Slot> side{totals.rows, totals.slots.data()};
+        Description node;
+        std::vector<int64_t> unused;
+        node.weight = weight_of(side, context, unused);
+        double first = y[rows[0]];
+        node.is_pure = true;
+        for (uint32_t row : rows)
+            if (y[row] != first) {
+                node.is_pure = false;
+                break;
+            }
+        *value = node.is_pure ? first : mean(side);
+        node.impurity = node.is_pure ? 0.0 : variance(totals);
+        return node;
+    }
+
+    double mean(Side<Slot> side) const {
+        Scaled ratio;
+        if constexpr (N == 2) {
+            ratio = weights.empty() ? divide_by_count(side.slots[0], side.rows) : divide_rounded(side.slots[0], side.slots[1]);
+        } else {
+            ratio = divide_rounded(side.slots[0], weight(side));
+        }
+        return ratio.value(product_exponent - weight_exponent);
+    }
+
+private:
+    Slot weight(Side<Slot> side) const { return weights.empty() ? Slot(side.rows) : side.slots[1]; }
+
+    // (W Q - S^2) / W^2, exact up to the division. S^2 has the unit 2^(2 product), W Q the finer
+    // 2^(product + target + weight).
+    double variance(const Totals& totals) const {
+        Slot sum = totals.slots[0], total = weight({totals.rows, totals.slots.data()});
+        Fixed<3 * N> spread = multiply(totals.squares, total), square;
+        Fixed<2 * N> narrow = multiply(sum, sum);
+        for (int k = 0; k < 2 * N; ++k) square.limb[k] = narrow.limb[k];
+        spread -= square.shifted_left(product_exponent - target_exponent - weight_exponent);
+        if (spread.is_negative()) return 0.0;  // only where w * y was rounded
+        Scaled top = round_scaled(spread), bottom = round_scaled(total);
+        top.mantissa /= bottom.mantissa * bottom.mantissa;
+        top.exponent -= 2 * bottom.exponent;
+        return top.value(product_exponent + target_exponent - weight_exponent);
+    }
+};
+
+}  // namespace treefold

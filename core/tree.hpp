@@ -1,0 +1,59 @@
+// The result: one array per field, in preorder (a node's left child is the next node).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel.hpp"
+#include "source.hpp"
+
+namespace treefold {
+
+inline constexpr int64_t kLeafChild = -1;
+inline constexpr int64_t kLeafFeature = -2;
+inline constexpr double kLeafThreshold = -2.0;
+
+struct Tree {
+    int n_classes = 0;                    // 0: regression
+    std::vector<int32_t> n_categories;    // per column; 0: numeric
+    std::vector<int64_t> children_left, children_right, feature;
+    std::vector<double> threshold;        // NaN in categorical splits, +inf for `present | missing`
+    std::vector<uint8_t> missing_go_to_left;
+    std::vector<double> impurity;
+    std::vector<int64_t> n_node_samples;
+    std::vector<double> weighted_n_node_samples;
+    std::vector<double> value;            // (node, class): class fractions, or the mean
+    std::vector<int64_t> category_begin;  // (node + 1) offsets into category_words
+    std::vector<uint64_t> category_words;
+
+    size_t size() const { return feature.size(); }
+    size_t n_values() const { return n_classes == 0 ? 1 : static_cast<size_t>(n_classes); }
+    bool is_leaf(size_t node) const { return feature[node] < 0; }
+    int64_t depth() const;
+    int64_t n_leaves() const { return static_cast<int64_t>((size() + 1) / 2); }
+    void append(const Tree& from, size_t node);  // one node, children to be set by the caller
+};
+
+// Fills children_left from preorder and throws DataError on anything growth could not have made.
+void complete_and_validate(Tree& tree);
+
+// The subtree that keeps what is_kept says; where a node is not kept its parent becomes a leaf.
+Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept);
+
+struct PruningPath {
+    std::vector<double> alphas, impurities;
+};
+PruningPath pruning_path(const Tree& tree);
+Tree prune(const Tree& tree, double ccp_alpha);
+
+// Weighted impurity decrease per column, not normalised.
+std::vector<double> feature_importances(const Tree& tree);
+
+// The leaf of each row, or all nodes that each row visits.
+std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& workers);
+struct DecisionPath {
+    std::vector<int64_t> begins, nodes;
+};
+DecisionPath decision_path(const Tree& tree, const Source& source, Workers& workers);
+
+}  // namespace treefold
