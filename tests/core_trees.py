@@ -6,6 +6,7 @@ import numpy as np
 from cases import Case
 from reference.grower import Rules
 from reference.routing import Tree
+from scipy import sparse
 
 from treefold import _native
 
@@ -51,6 +52,19 @@ def make_source(rows, n_categories, is_sparse: bool = False) -> _native.Source:
             indices = np.array(stored, dtype=np.int64 if column % 2 else np.int32)
             indptr = np.array([0, len(stored)], dtype=indices.dtype)
             source.add_csc(column, matrix[stored, column], indices, indptr)
+    return source
+
+
+def make_sparse_rows(rows, n_categories) -> _native.Source:
+    """For prediction: all columns by rows, then the categorical ones again, dense."""
+    matrix = np.array(rows, dtype=np.float64)
+    compressed = sparse.csr_array(matrix)
+    source = _native.Source(*matrix.shape)
+    source.add_csr(0, compressed.data, compressed.indices, compressed.indptr, matrix.shape[1])
+    for column, n in enumerate(n_categories):
+        if n:
+            source.add_dense(column, matrix[:, [column]])
+            source.set_categories(column, n)
     return source
 
 

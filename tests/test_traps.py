@@ -147,6 +147,18 @@ def test_impurity_of_regression_is_the_variance_even_far_from_zero():
     assert tree.impurity.tolist() == [1.25, 0.25, 0.25]
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+def test_weighted_variance_is_right_far_from_zero(offset):
+    """Trap 11: rounding w*y per row cancels as well."""
+    weights = np.array([0.1, 0.7, 0.3, 0.9])
+    y = offset + np.array([0.0, 1.0, 2.0, 3.0])
+    tree = DecisionTreeRegressor().fit(column(0, 1, 2, 3), y, weights).tree_
+    mean = np.average(y - offset, weights=weights)
+    variance = np.average((y - offset - mean) ** 2, weights=weights)
+    assert tree.impurity[0] == pytest.approx(variance, rel=1e-9)
+    assert tree.n_leaves == 4
+
+
 # Missing values ---------------------------------------------------------------------------------
 
 

@@ -92,6 +92,6 @@ def impurity(criterion: str, stats: Vector, additive: Additive) -> float:
 
 
 def _variance(stats: Vector, additive: Additive) -> float:
-    """(W*Q - S^2) / W^2; with weights the rounded Q may be too small: never negative."""
+    """(W*Q - S^2) / W^2; with weights S is rounded, and this may be too small: never negative."""
     w, s, q = (entry * unit for entry, unit in zip(stats[1:], additive.units[1:], strict=True))
     return float(max(w * q - s * s, Fraction(0)) / (w * w))
