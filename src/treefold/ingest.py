@@ -84,7 +84,7 @@ def read_rows(X: Any, schema: Schema, owner: str) -> _native.Source:
     data.add_numbers(source, set(special), by_rows=True)
     for index in range(data.n_columns) if data.is_columnar else special:
         column = data.column(index)
-        schema.check_family(index, column)
+        schema.check_family(index, column.family, f"dtype {column.dtype}")
         categories = schema.categories.get(index)
         if categories is None:
             _add_column(source, index, _plain_numbers(column, schema.describe(index)))

@@ -99,14 +99,13 @@ class Schema:
         elif not np.array_equal(self.names, names):
             raise ColumnMismatchError(_explain_names(list(self.names), list(names)))
 
-    def check_family(self, index: int, column: Column) -> None:
+    def check_family(self, index: int, family: Family, seen: str) -> None:
         """Refuse a column that holds something else than it did at fit."""
         fitted: Family = self.families.get(index, "number")
-        if "empty" not in (fitted, column.family) and fitted != column.family:
+        if "empty" not in (fitted, family) and fitted != family:
             raise ColumnMismatchError(
                 f"{self.describe(index)} held {_FAMILY_NAMES[fitted]} at fit, but holds "
-                f"{_FAMILY_NAMES[column.family]} now (dtype {column.dtype}). "
-                "Convert it to what it was at fit."
+                f"{_FAMILY_NAMES[family]} now ({seen}). Convert it to what it was at fit."
             )
 
 

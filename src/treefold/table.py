@@ -136,6 +136,8 @@ def open_rows(X: Any, schema: Schema, owner: str) -> _native.Source:
         return read_rows(X, schema, owner)
     schema.check_names(X.schema.names, owner)
     schema.check_width(X.n_columns, owner)
+    for column in sorted(schema.families.keys() | X.schema.families.keys()):
+        schema.check_family(column, X.schema.families.get(column, "number"), "in a Table")
     source = _native.Source(X.n_rows, X.n_columns)
     source.add_table(X._native)
     for column in sorted(schema.categories.keys() | X.schema.categories.keys()):
