@@ -219,5 +219,9 @@ def print_scores(scores: Scores) -> None:
 
 def print_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor) -> None:
     """Print the tree, never wrapped."""
-    sys.stdout.write(f"\n{export_text(tree)}")
+    sys.stdout.write("\n")
+    if isinstance(tree, DecisionTreeClassifier):
+        classes = ", ".join(str(label) for label in tree.classes_)
+        sys.stdout.write(f"weights count the rows of each class: {classes}\n")
+    sys.stdout.write(export_text(tree, show_weights=True))
     sys.stdout.flush()
