@@ -19,8 +19,9 @@ struct NodeView {
     const typename Target::Context& context;
     std::span<const uint32_t> rows;
     size_t begin = 0, end = 0;  // its stretch of Layout::rows and of every order
-    double mean = 0.0;          // of unit-weight regression, for the scans in float64
-    double spread = 0.0;        // sum of squared deviations, in units
+    bool has_kernel = false;    // do the scans in float64 apply?
+    double mean = 0.0;          // regression: the mean, and how far a sum in float64 may be off, in units
+    double error = 0.0;
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };

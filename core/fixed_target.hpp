@@ -81,7 +81,11 @@ MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int
     size_t n_rows = view.numbers.size();
     auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
     target.products = all_to_units<Slot>(n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
-    if (view.weights.empty()) return target;
+    if (view.weights.empty()) {
+        if constexpr (N == 2)
+            for (double y : view.numbers) target.units.push_back(std::ldexp(y, -product_exponent));
+        return target;
+    }
     target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
     target.targets = all_to_units<Slot>(n_rows, target_exponent, [&](size_t row) { return view.numbers[row]; });
     return target;

@@ -62,9 +62,10 @@ private:
         std::span<const uint32_t> words = layout_.order(at, node_.begin, node_.end);
         int bits = layout_.class_bits;
         auto code_at = [&](size_t k) { return static_cast<uint32_t>(codes[words[k] >> bits]); };
-        if (code_at(0) == code_at(words.size() - 1)) return false;
         bool has_missing = column.has_missing && code_at(words.size() - 1) == column.missing_code();
-        if (!has_missing && scan_in_float64(node_, at, words, bits, codes, findings_)) return true;
+        OrderView<Code> order{at, words, bits, codes};
+        if (!has_missing && scan_in_float64(node_, order, scratch_, findings_))
+            return code_at(0) != code_at(words.size() - 1);
         size_t n_present = words.size();
         NumericScan<Target> scan(node_, at, column.n_codes, scratch_, findings_);
         if (has_missing)

@@ -199,6 +199,7 @@ public:
     std::span<const double> y;
     std::vector<Slot> products;  // w * y on the grid 2^product_exponent (unit weights: y)
     std::vector<Slot> weights;   // on 2^weight_exponent; empty: every row counts one
+    std::vector<double> units;   // unit weights: products in float64, exactly, for the kernels
     std::vector<Slot> targets;   // y on 2^target_exponent; empty with unit weights: products serve
     int product_exponent = 0, weight_exponent = 0, target_exponent = 0;
 
