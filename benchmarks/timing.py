@@ -101,7 +101,7 @@ def time_in_turns(
     """Run the contestants in turns, for several rounds."""
     rounds: dict[str, list[float]] = {name: [] for name in contestants}
     begin = time.perf_counter()
-    for done in range(1 if arguments.quick else ROUNDS):
+    for done in range(2 if arguments.quick else ROUNDS):
         if done >= MIN_ROUNDS and time.perf_counter() - begin > BUDGET_SECONDS:
             break
         for name, run in contestants.items():
