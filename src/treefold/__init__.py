@@ -5,8 +5,7 @@
 ['yes']
 """
 
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as _version
+from importlib import metadata as _metadata
 
 from treefold.exceptions import (
     CardinalityWarning,
@@ -23,8 +22,8 @@ from treefold.table import Table
 from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 try:
-    __version__ = _version("treefold")
-except PackageNotFoundError:  # used from its source, not installed
+    __version__ = _metadata.version("treefold")
+except _metadata.PackageNotFoundError:  # used from its source, not installed
     __version__ = "0.0.0"
 
 __all__ = [

@@ -99,8 +99,8 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Examples
         --------
         >>> from treefold import DecisionTreeClassifier
-        >>> DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).apply([[0.2]])
-        array([1])
+        >>> DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).apply([[0.2]]).tolist()
+        [1]
         """
         return self._check_fitted().find_leaves(X, type(self).__name__, self.n_jobs)
 
@@ -182,8 +182,8 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         scikit-learn rounds every value to float32 before it compares. Thresholds are moved to
         lie between two neighbouring float32 numbers, such that every row of the training data takes
-        the same path, and so does every row whose values are float32 numbers. Other rows may differ
-        only where a value lies closer to a threshold than float32 can tell.
+        the same path. Other rows may differ only where a value lies closer to a threshold than
+        float32 can tell; if the training data are float32 numbers, no float32 row differs.
 
         Parameters
         ----------

@@ -142,7 +142,7 @@ def _number_polars(native: Any) -> Numbered:
 
     is_ordered = isinstance(native.dtype, pl.Enum)
     # A polars Categorical lists every category of the process, in order of arrival: read its text.
-    labels = native.cat.get_categories() if is_ordered else native.cast(pl.String).unique()
+    labels = native.dtype.categories if is_ordered else native.cast(pl.String).unique()
     labels = labels.drop_nulls()
     if not is_ordered:
         native = native.cast(pl.String).cast(pl.Enum(labels))

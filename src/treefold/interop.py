@@ -5,12 +5,14 @@ two can differ only for values x that round to c = float32(threshold). Let `belo
 the training values next to the threshold: below <= threshold < above.
 
     float32(below) = c = float32(above)   no threshold tells them apart: refuse
-    c < float32(above)                    values that round to c go left: between c and the next
+    float32(below) = c                    values that round to c go left: between c and the next
     c = float32(above)                    they go right: between the one before and c
+    neither                               they go where c itself goes
 
-Which of the three holds is the node's *side* (`COINCIDE`, `LEFT`, `RIGHT`).
+Which of them holds is the node's *side* (`COINCIDE`, `LEFT`, `RIGHT`).
 """
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,24 +43,32 @@ _SHARED_PARAMETERS = (
 
 
 def find_float32_sides(table: _native.Table, native: _native.Tree) -> NDArray[np.uint8]:
-    """Find the side of every node from the values of the whole column next to its threshold."""
-    threshold = native.threshold
+    """Find the side of every node from the values of the whole column next to its threshold.
+
+    This is a part of every fit: a few numpy calls per column in use, and no copy of a column.
+    """
     sides = np.zeros(native.node_count, dtype=np.uint8)
-    for column, nodes in _numeric_nodes(native):
-        values = table.values(column)
-        place = np.searchsorted(values, threshold[nodes], side="right")
-        sides[nodes] = _sides(threshold[nodes], values[place - 1], values[place])
+    nodes, starts = _numeric_nodes(native)
+    thresholds, feature = native.threshold[nodes], native.feature
+    below, above = np.empty(len(nodes)), np.empty(len(nodes))
+    for start, end in pairwise(starts):
+        values = table.values(int(feature[nodes[start]]))
+        place = values.searchsorted(thresholds[start:end], side="right")
+        below[start:end] = values[place - 1]
+        above[start:end] = values[place]
+    sides[nodes] = _sides(thresholds, below, above)
     return sides
 
 
-def _numeric_nodes(native: _native.Tree) -> list[tuple[int, NDArray[np.int64]]]:
-    """List the nodes that split at a number, by column."""
+def _numeric_nodes(native: _native.Tree) -> tuple[NDArray[np.int64], list[int]]:
+    """List the nodes that split at a number, column by column, and where each column starts."""
     feature = native.feature
-    nodes = np.flatnonzero((feature >= 0) & np.isfinite(native.threshold))
-    nodes = nodes[np.argsort(feature[nodes], kind="stable")]
-    starts = np.flatnonzero(np.diff(feature[nodes], prepend=-1))
-    groups = np.split(nodes, starts[1:]) if len(nodes) else []
-    return [(int(feature[group[0]]), group) for group in groups]
+    nodes = ((feature >= 0) & (native.threshold < np.inf)).nonzero()[0]
+    columns = feature[nodes]
+    order = columns.argsort(kind="stable")
+    columns = columns[order]
+    changes = (columns[1:] != columns[:-1]).nonzero()[0] + 1
+    return nodes[order], [0, *changes.tolist(), len(nodes)] if len(nodes) else []
 
 
 def _sides(
@@ -67,7 +77,8 @@ def _sides(
     with np.errstate(over="ignore"):  # beyond float32: infinite, and scikit-learn refuses it
         below32, above32 = below.astype(np.float32), above.astype(np.float32)
         nearest = threshold.astype(np.float32)
-    sides = np.where(nearest == above32, RIGHT, LEFT)
+    goes_left = (nearest == below32) | ((nearest <= threshold) & (nearest != above32))
+    sides = np.where(goes_left, LEFT, RIGHT)
     unusable = (below32 == above32) | np.isinf(below32) | np.isinf(above32)
     return np.where(unusable, COINCIDE, sides).astype(np.uint8)
 
@@ -80,9 +91,11 @@ def _sides_of_rows(tree: "Tree", X: Any) -> NDArray[np.uint8]:
     native = tree._native
     below = np.full(native.node_count, -np.inf)
     above = np.full(native.node_count, np.inf)
-    for column, nodes in _numeric_nodes(native):
+    nodes, starts = _numeric_nodes(native)
+    for start, end in pairwise(starts):
+        column = int(native.feature[nodes[start]])
         is_here = np.zeros(native.node_count, dtype=bool)
-        is_here[nodes] = True
+        is_here[nodes[start:end]] = True
         visits = np.flatnonzero(is_here[paths.indices])
         visited = paths.indices[visits]
         values = np.append(table._native.values(column), np.nan)  # the code of missing is last
@@ -91,11 +104,10 @@ def _sides_of_rows(tree: "Tree", X: Any) -> NDArray[np.uint8]:
         goes_right = seen > native.threshold[visited]
         np.maximum.at(below, visited[goes_left], seen[goes_left])
         np.minimum.at(above, visited[goes_right], seen[goes_right])
-    is_split = (native.feature >= 0) & np.isfinite(native.threshold)
-    if not (np.isfinite(below[is_split]).all() and np.isfinite(above[is_split]).all()):
+    if not (np.isfinite(below[nodes]).all() and np.isfinite(above[nodes]).all()):
         raise ConversionError("X is not the training data: it leaves sides of the tree empty.")
     sides = np.zeros(native.node_count, dtype=np.uint8)
-    sides[is_split] = _sides(native.threshold[is_split], below[is_split], above[is_split])
+    sides[nodes] = _sides(native.threshold[nodes], below[nodes], above[nodes])
     return sides
 
 

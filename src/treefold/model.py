@@ -172,9 +172,7 @@ class Tree:
         """
         importances = self._native.feature_importances()
         total = float(importances.sum())
-        if normalize:
-            return importances / total if total > 0 else np.zeros_like(importances)
-        return importances / float(self.weighted_n_node_samples[0])
+        return importances / total if normalize and total > 0 else importances
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the leaf of every row.
@@ -183,8 +181,8 @@ class Tree:
         --------
         >>> from treefold import DecisionTreeClassifier
         >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).tree_
-        >>> tree.apply([[0.0], [9.0]])
-        array([1, 2])
+        >>> tree.apply([[0.0], [9.0]]).tolist()
+        [1, 2]
         """
         return self.find_leaves(X, "Tree", None)
 

@@ -143,6 +143,7 @@ def open_rows(X: Any, schema: Schema, owner: str) -> _native.Source:
     for column in sorted(schema.categories.keys() | X.schema.categories.keys()):
         if schema.categories.get(column) != X.schema.categories.get(column):
             source.add_dense(column, _renumber(X, schema, column).reshape(-1, 1))
+            source.set_categories(column, max(1, len(schema.categories[column])))
     return source
 
 
