@@ -1,0 +1,93 @@
+"""What the package offers is what it says it offers, documented, and light to import."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import treefold
+
+PUBLIC = [name for name in treefold.__all__ if not name.startswith("_")]
+
+
+def test_every_exported_name_exists_and_is_sorted() -> None:
+    assert sorted(treefold.__all__) == treefold.__all__
+    for name in treefold.__all__:
+        assert getattr(treefold, name) is not None
+
+
+def test_nothing_public_is_left_out() -> None:
+    found = {
+        name
+        for name, value in vars(treefold).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert found == set(PUBLIC)
+
+
+def members(name: str) -> list[tuple[str, object]]:
+    value = getattr(treefold, name)
+    if not inspect.isclass(value):
+        return [(name, value)]
+    own = [
+        (f"{name}.{member}", function)
+        for member, function in inspect.getmembers(value)
+        if not member.startswith("_")
+        and (inspect.isfunction(function) or inspect.ismethod(function))
+        and function.__module__.startswith("treefold")
+    ]
+    return [(name, value), *own]
+
+
+DOCUMENTED = [pair for name in PUBLIC for pair in members(name)]
+WITH_EXAMPLE = [
+    (name, value)
+    for name, value in DOCUMENTED
+    if not (inspect.isclass(value) and issubclass(value, Exception))
+    and name not in ("Tree.find_leaves", "Tree.find_paths")
+]
+
+
+@pytest.mark.parametrize(("name", "value"), DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
+def test_every_public_name_says_what_it_is(name: str, value: object) -> None:
+    text = inspect.getdoc(value)
+    assert text, name
+    assert text.splitlines()[0].rstrip().endswith((".", "`.")), name
+
+
+@pytest.mark.parametrize(("name", "value"), WITH_EXAMPLE, ids=[name for name, _ in WITH_EXAMPLE])
+def test_every_public_name_has_an_example(name: str, value: object) -> None:
+    assert ">>>" in (inspect.getdoc(value) or ""), name
+
+
+MODULES = "columns estimator exceptions export frames ingest interop model plot rules schema table"
+
+
+@pytest.mark.parametrize("module", f"{MODULES} target threads tree".split())
+def test_modules_say_what_they_export(module: str) -> None:
+    imported = importlib.import_module(f"treefold.{module}")
+    assert all(hasattr(imported, name) for name in imported.__all__)
+    assert inspect.getdoc(imported)
+
+
+def test_an_import_brings_no_heavy_package() -> None:
+    code = (
+        "import sys, sklearn.base; before = set(sys.modules); import treefold; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    new = set(done.stdout.split())
+    assert not new & {"pandas", "polars", "pyarrow", "matplotlib", "narwhals"}, new
+
+
+def test_errors_are_value_errors() -> None:
+    for name in PUBLIC:
+        value = getattr(treefold, name)
+        if inspect.isclass(value) and name.endswith("Error"):
+            assert issubclass(value, ValueError), name
+        if inspect.isclass(value) and name.endswith("Warning"):
+            assert issubclass(value, UserWarning), name
