@@ -1,30 +1,32 @@
 """treefold: exact decision trees with scikit-learn's interface.
 
+Names are loaded when they are first used, so that `import treefold`, and with it `treefold --help`,
+answers at once.
+
 >>> from treefold import DecisionTreeClassifier
 >>> DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"]).predict([[0.9]]).tolist()
 ['yes']
 """
 
-from importlib import metadata as _metadata
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
-from treefold.exceptions import (
-    CardinalityWarning,
-    ColumnMismatchError,
-    ConversionError,
-    InputError,
-    InputTypeError,
-    ParameterError,
-)
-from treefold.export import export_text
-from treefold.model import Tree
-from treefold.plot import plot_tree
-from treefold.table import Table
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+if TYPE_CHECKING:
+    from treefold.exceptions import (
+        CardinalityWarning,
+        ColumnMismatchError,
+        ConversionError,
+        InputError,
+        InputTypeError,
+        ParameterError,
+    )
+    from treefold.export import export_text
+    from treefold.model import Tree
+    from treefold.plot import plot_tree
+    from treefold.table import Table
+    from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-try:
-    __version__ = _metadata.version("treefold")
-except _metadata.PackageNotFoundError:  # used from its source, not installed
-    __version__ = "0.0.0"
+    __version__: str
 
 __all__ = [
     "CardinalityWarning",
@@ -41,3 +43,42 @@ __all__ = [
     "export_text",
     "plot_tree",
 ]
+
+_HOMES = {
+    "CardinalityWarning": "exceptions",
+    "ColumnMismatchError": "exceptions",
+    "ConversionError": "exceptions",
+    "DecisionTreeClassifier": "tree",
+    "DecisionTreeRegressor": "tree",
+    "InputError": "exceptions",
+    "InputTypeError": "exceptions",
+    "ParameterError": "exceptions",
+    "Table": "table",
+    "Tree": "model",
+    "export_text": "export",
+    "plot_tree": "plot",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        value: object = _find_version()
+    elif name in _HOMES:
+        value = getattr(_import_module(f"treefold.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'treefold' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _find_version() -> str:
+    from importlib import metadata  # noqa: PLC0415 - as slow as the rest of this module
+
+    try:
+        return metadata.version("treefold")
+    except metadata.PackageNotFoundError:  # used from its source, not installed
+        return "0.0.0"
