@@ -165,6 +165,12 @@ TARGET_CASES = [
         estimator=DecisionTreeRegressor,
     ),
     Case(
+        "regression on dates",
+        "y must hold numbers to fit DecisionTreeRegressor, but has dtype datetime64",
+        y=np.array(["2020-01-01"] * 4, dtype="datetime64[D]"),
+        estimator=DecisionTreeRegressor,
+    ),
+    Case(
         "regression on NaN",
         "Input y contains NaN",
         y=[1.0, np.nan, 2.0, 3.0],
@@ -372,6 +378,17 @@ def test_an_array_for_a_frame_warns_and_a_frame_for_an_array_too() -> None:
     by_array = DecisionTreeClassifier().fit(numbers.to_numpy(), Y)
     with pytest.warns(UserWarning, match="was fitted without feature names"):
         by_array.predict(numbers)
+
+
+def test_a_warning_points_to_the_line_of_the_user() -> None:
+    by_frame = DecisionTreeClassifier().fit(FRAME[["age"]], Y)
+    for call in (by_frame.predict, by_frame.apply, by_frame.tree_.apply):
+        with pytest.warns(UserWarning, match="valid feature names") as caught:
+            call(FRAME[["age"]].to_numpy())
+        assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="column-vector") as caught:
+        DecisionTreeRegressor().fit(X, Y.reshape(-1, 1))
+    assert caught[0].filename == __file__
 
 
 METHODS = ["predict", "predict_proba", "predict_log_proba", "apply", "decision_path"]

@@ -262,7 +262,10 @@ def test_a_column_of_nothing_is_a_missing_column() -> None:
     ):
         model = fit(frame)
         assert_same_tree(fit(np.c_[X[:, 0], np.full(60, np.nan)]), model)
-        assert_array_equal(model.apply(frame), model.apply(pl.DataFrame({"a": X[:, 0], "b": Y})))
+        for now in (Y, ["text"] * 60, [None] * 60):
+            assert_array_equal(
+                model.apply(frame), model.apply(pl.DataFrame({"a": X[:, 0], "b": now}))
+            )
 
 
 def test_a_fit_on_supported_arrays_copies_no_cells() -> None:

@@ -13,6 +13,9 @@ An error says what was wrong, where, what was seen and what to do. Nothing has c
 raised: a fitted estimator stays as it was.
 """
 
+import sys
+import warnings
+
 __all__ = [
     "CardinalityWarning",
     "ColumnMismatchError",
@@ -20,6 +23,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "ParameterError",
+    "warn",
 ]
 
 
@@ -45,3 +49,13 @@ class ConversionError(ValueError):
 
 class CardinalityWarning(UserWarning):
     """A categorical column has so many levels that a tree can memorise it."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's own code that led here, however deep that is."""
+    level = 1
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("treefold."):
+        level += 1
+        frame = frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level)

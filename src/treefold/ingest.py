@@ -85,12 +85,18 @@ def read_rows(X: Any, schema: Schema, owner: str) -> _native.Source:
     for index in range(data.n_columns) if data.is_columnar else special:
         column = data.column(index)
         schema.check_family(index, column.family, f"dtype {column.dtype}")
-        categories = schema.categories.get(index)
-        if categories is None:
-            _add_column(source, index, _plain_numbers(column, schema.describe(index)))
-        else:
-            _add_column(source, index, look_up(column, categories))
+        _add_column(source, index, _numbers_at_fit(schema, index, column, data.n_rows))
     return source
+
+
+def _numbers_at_fit(schema: Schema, index: int, column: Column, n_rows: int) -> NDArray[Any]:
+    """The numbers that a column would have had at fit."""
+    categories = schema.categories.get(index)
+    if categories is not None:
+        return look_up(column, categories)
+    if schema.families.get(index) == "empty":  # no node can split it: whatever it holds now
+        return np.full(n_rows, np.nan)
+    return _plain_numbers(column, schema.describe(index))
 
 
 def _add_column(source: _native.Source, index: int, values: NDArray[Any]) -> None:
@@ -257,8 +263,7 @@ def _canonical(matrix: Any, wanted: str) -> Any:
         _check_indices(matrix)
     converted = matrix.asformat(wanted)
     if not converted.has_canonical_format:
-        if converted is matrix or np.shares_memory(converted.indices, matrix.indices):
-            converted = converted.copy()
+        converted = converted.copy() if converted is matrix else converted
         converted.sum_duplicates()
     if converted.indices.dtype != converted.indptr.dtype:
         converted = converted.copy()

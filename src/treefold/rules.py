@@ -5,7 +5,6 @@ shares of them. Everything is checked here, before any data is touched; the core
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from treefold import _native
-from treefold.exceptions import ParameterError
+from treefold.exceptions import ParameterError, warn
 from treefold.target import Target
 
 __all__ = ["check_parameters", "make_rules"]
@@ -142,12 +141,11 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
 
 def _name_criterion(criterion: str) -> str:
     if criterion == "friedman_mse":
-        warnings.warn(
+        warn(
             'Value `"friedman_mse"` for `criterion` is deprecated in scikit-learn. It maps to '
             '`"squared_error"` as both were always equivalent. Use `criterion="squared_error"` '
             "to remove this warning.",
             FutureWarning,
-            stacklevel=4,
         )
         return "squared_error"
     return "entropy" if criterion == "log_loss" else criterion

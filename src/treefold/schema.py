@@ -4,7 +4,6 @@ A schema is made at fit (or with a `Table`) and holds what is needed to read oth
 and to say precisely how it differs. It knows nothing of the compiled core.
 """
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from treefold.exceptions import (
     ColumnMismatchError,
     InputError,
     ParameterError,
+    warn,
 )
 
 __all__ = ["Schema", "find_categorical", "warn_of_many_levels"]
@@ -87,15 +87,9 @@ class Schema:
         if self.names is None and names is None:
             return
         if self.names is None:
-            warnings.warn(
-                f"X has feature names, but {owner} was fitted without feature names",
-                stacklevel=5,
-            )
+            warn(f"X has feature names, but {owner} was fitted without feature names")
         elif names is None:
-            warnings.warn(
-                f"X does not have valid feature names, but {owner} was fitted with feature names",
-                stacklevel=5,
-            )
+            warn(f"X does not have valid feature names, but {owner} was fitted with feature names")
         elif not np.array_equal(self.names, names):
             raise ColumnMismatchError(_explain_names(list(self.names), list(names)))
 
@@ -203,11 +197,10 @@ def _from_numbers(asked: list[int], n_columns: int) -> set[int]:
 def warn_of_many_levels(describe: str, n_levels: int) -> None:
     """Warn of a column that a tree can memorise."""
     if n_levels > MANY_LEVELS:
-        warnings.warn(
+        warn(
             f"{describe} has {n_levels:,} categories, more than {MANY_LEVELS:,}. A tree can "
             "memorise such a column: drop it if it identifies rows, or merge rare categories.",
             CardinalityWarning,
-            stacklevel=5,
         )
 
 

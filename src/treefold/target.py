@@ -5,7 +5,6 @@ weights. A class of weight zero makes its rows such rows.
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from treefold.columns import is_missing
-from treefold.exceptions import InputError, InputTypeError, ParameterError
+from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
 __all__ = ["Target", "read_class_target", "read_real_target"]
 
@@ -77,6 +76,8 @@ def read_class_target(
 def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Target:
     """Read the numbers to be predicted, and the weights of rows."""
     values = _read_vector(y, n_rows, owner)
+    if values.dtype.kind in "mM":
+        raise InputError(f"y must hold numbers to fit {owner}, but has dtype {values.dtype}.")
     if values.dtype != np.float64:
         try:
             values = values.astype(np.float64)
@@ -104,11 +105,10 @@ def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
     if values.dtype.kind == "c":
         raise InputError(f"Complex data not supported: y has dtype {values.dtype}.")
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
             "of y to (n_samples, ), for example using ravel().",
             DataConversionWarning,
-            stacklevel=5,
         )
         values = values.ravel()
     if values.ndim == 2:
