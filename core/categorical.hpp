@@ -22,25 +22,35 @@ public:
                     Findings& findings)
         : node_(node), column_(column), n_codes_(n_codes), width_(node.target.width()), scratch_(scratch),
           findings_(findings) {
+        scratch.present.clear();
         for (uint32_t code = 0; code < n_codes; ++code)
-            if (scratch.histogram_rows[code] != 0) present_.push_back(code);
+            if (scratch.histogram_rows[code] != 0) scratch.present.push_back(code);
         missing_rows_ = scratch.histogram_rows[n_codes];
     }
 
+    // Returns whether the column varies in this node.
     bool run() {
-        if (present_.empty() || present_.size() + (missing_rows_ != 0) < 2) return false;
-        if (missing_rows_ != 0) offer(present_, false);
-        if (present_.size() < 2) return true;
+        const std::vector<uint32_t>& present = scratch_.present;
+        if (present.empty() || present.size() + (missing_rows_ != 0) < 2) return false;
+        if (missing_rows_ != 0) {
+            start();
+            for (uint32_t code : present) add(code);
+            offer(present.size(), present, false);
+        }
+        if (present.size() < 2) return true;
         if constexpr (!Target::is_classification) {
             try_prefixes(0);
         } else {
-            std::vector<size_t> classes = classes_present();
-            if (classes.size() <= 2)
-                try_prefixes(classes[0]);
-            else if (present_.size() <= kExhaustive)
+            size_t n_classes = 0, first = 0;
+            for (size_t k = width_; k-- > 0;)
+                if (node_.totals.slots[k] != Slot(0)) ++n_classes, first = k;
+            if (n_classes <= 2)
+                try_prefixes(first);
+            else if (present.size() <= kExhaustive)
                 try_subsets();
             else
-                for (size_t k : classes) try_prefixes(k);
+                for (size_t k = 0; k < width_; ++k)
+                    if (node_.totals.slots[k] != Slot(0)) try_prefixes(k);
         }
         return true;
     }
@@ -49,68 +59,71 @@ private:
     Side<Slot> category(uint32_t code) const {
         return {scratch_.histogram_rows[code], scratch_.histogram.data() + code * width_};
     }
-
-    std::vector<size_t> classes_present() const {
-        std::vector<size_t> classes;
-        for (size_t k = 0; k < width_; ++k)
-            if (node_.totals.slots[k] != Slot(0)) classes.push_back(k);
-        return classes;
+    void start() {
+        scratch_.left.assign(width_, Slot(0));
+        rows_ = 0;
+    }
+    void add(uint32_t code) {
+        Side<Slot> side = category(code);
+        rows_ += side.rows;
+        for (size_t k = 0; k < width_; ++k) scratch_.left[k] += side.slots[k];
     }
 
     // Categories of equal share move together.
     void try_prefixes(size_t k) {
-        std::vector<std::pair<double, uint32_t>> order;
-        for (uint32_t code : present_)
+        auto& order = scratch_.by_share;
+        order.clear();
+        for (uint32_t code : scratch_.present)
             order.emplace_back(node_.target.share(category(code), k, node_.context, scratch_.scaled), code);
         std::sort(order.begin(), order.end());
-        std::vector<uint32_t> prefix;
+        start();
+        codes_.clear();
+        for (auto [share, code] : order) codes_.push_back(code);
         for (size_t i = 0; i + 1 < order.size(); ++i) {
-            prefix.push_back(order[i].second);
-            if (order[i].first != order[i + 1].first) offer_both(prefix);
+            add(order[i].second);
+            if (order[i].first != order[i + 1].first) offer_both(i + 1, codes_);
         }
     }
 
     void try_subsets() {
-        // Bit i of `others` decides about present_[i + 1]; present_[0] is always left.
-        std::vector<uint32_t> subset;
-        for (uint32_t others = 0; others + 1 < uint32_t{1} << (present_.size() - 1); ++others) {
-            subset.assign(1, present_[0]);
-            for (size_t i = 1; i < present_.size(); ++i)
-                if (others >> (i - 1) & 1) subset.push_back(present_[i]);
-            offer_both(subset);
+        // Bit i of `others` decides about present[i + 1]; present[0] is always left.
+        const std::vector<uint32_t>& present = scratch_.present;
+        for (uint32_t others = 0; others + 1 < uint32_t{1} << (present.size() - 1); ++others) {
+            codes_.assign(1, present[0]);
+            for (size_t i = 1; i < present.size(); ++i)
+                if (others >> (i - 1) & 1) codes_.push_back(present[i]);
+            start();
+            for (uint32_t code : codes_) add(code);
+            offer_both(codes_.size(), codes_);
         }
     }
 
-    void offer_both(const std::vector<uint32_t>& codes) {
-        if (missing_rows_ != 0) offer(codes, true);
-        offer(codes, false);
+    // The first `count` of codes, which scratch.left adds up, with and without the missing rows.
+    void offer_both(size_t count, const std::vector<uint32_t>& codes) {
+        if (missing_rows_ != 0) {
+            scratch_.moved = scratch_.left;
+            int64_t rows = rows_;
+            add(n_codes_);
+            offer(count, codes, true);
+            scratch_.left = scratch_.moved;
+            rows_ = rows;
+        }
+        offer(count, codes, false);
     }
 
-    // `codes` and, where asked, the missing rows against the rest.
-    void offer(const std::vector<uint32_t>& codes, bool with_missing) {
-        scratch_.left.assign(width_, Slot(0));
-        int64_t rows = 0;
-        for (uint32_t code : codes) add(code, rows);
-        if (with_missing) add(n_codes_, rows);
-        int64_t others = node_.totals.rows - rows;
-        if (rows < node_.rules.min_samples_leaf || others < node_.rules.min_samples_leaf) return;
-        scratch_.right = node_.totals.slots;
-        for (size_t k = 0; k < width_; ++k) scratch_.right[k] -= scratch_.left[k];
-        Side<Slot> a{rows, scratch_.left.data()}, b{others, scratch_.right.data()};
+    void offer(size_t count, const std::vector<uint32_t>& codes, bool with_missing) {
+        int64_t others = node_.totals.rows - rows_;
+        if (rows_ < node_.rules.min_samples_leaf || others < node_.rules.min_samples_leaf) return;
+        subtract(node_.totals.slots, scratch_.left, scratch_.right);
+        Side<Slot> a{rows_, scratch_.left.data()}, b{others, scratch_.right.data()};
         if (!weighs_enough(a) || !weighs_enough(b)) return;
         double quality = node_.target.quality(a, b, node_.context, scratch_.scaled);
-        if (quality < findings_.best.quality) return;
-        findings_.offer(make_split(codes, with_missing, quality));
-    }
-
-    void add(uint32_t code, int64_t& rows) {
-        Side<Slot> side = category(code);
-        rows += side.rows;
-        for (size_t k = 0; k < width_; ++k) scratch_.left[k] += side.slots[k];
+        if (quality < findings_.floor) return;
+        findings_.offer(make_split({codes.data(), count}, with_missing, quality));
     }
 
     // Normalised: the left set holds the lowest category present.
-    Split make_split(const std::vector<uint32_t>& codes, bool with_missing, double quality) const {
+    Split make_split(std::span<const uint32_t> codes, bool with_missing, double quality) const {
         Split split;
         split.quality = quality;
         split.column = column_;
@@ -119,8 +132,8 @@ private:
         split.left_set.assign(n_codes_ / 64 + 1, 0);
         for (uint32_t code : codes) split.left_set[code / 64] |= uint64_t{1} << (code % 64);
         split.missing_left = with_missing;
-        if (has_bit(split.left_set.data(), present_[0])) return split;
-        for (uint32_t code : present_) split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
+        if (has_bit(split.left_set.data(), scratch_.present[0])) return split;
+        for (uint32_t code : scratch_.present) split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
         split.missing_left = !with_missing;
         return split;
     }
@@ -135,8 +148,8 @@ private:
     size_t width_;
     Scratch<Slot>& scratch_;
     Findings& findings_;
-    std::vector<uint32_t> present_;
-    int64_t missing_rows_ = 0;
+    std::vector<uint32_t> codes_;
+    int64_t missing_rows_ = 0, rows_ = 0;
 };
 
 }  // namespace treefold

@@ -42,6 +42,11 @@ struct Findings {
         best = std::move(split);
         floor = std::max(floor, best.quality);
     }
+    void reset() {
+        best = {};
+        pending.clear();
+        floor = -std::numeric_limits<double>::infinity();
+    }
     void drop_hopeless() {
         std::erase_if(pending, [&](const Pending& cut) { return cut.upper < floor; });
     }
@@ -55,12 +60,21 @@ struct Findings {
 // Memory of one worker, used for node after node.
 template <class Slot>
 struct Scratch {
-    std::vector<Slot> left, right, moved, missing, histogram, zero;
-    std::vector<int64_t> histogram_rows;
+    std::vector<Slot> left, right, moved, missing, zero;
+    std::vector<Slot> histogram;          // (code, slot); all zero between searches
+    std::vector<int64_t> histogram_rows;  // per code
     std::vector<int64_t> scaled;
-    std::vector<uint64_t> pairs;  // code << 32 | row
+    std::vector<uint64_t> pairs;          // code << 32 | row
     std::vector<uint32_t> spare;
-    std::vector<uint32_t> present;
+    std::vector<uint32_t> present;                       // categories in the node
+    std::vector<std::pair<double, uint32_t>> by_share;   // and their order
 };
+
+// What is not on the left is on the right.
+template <class Totals, class Slot>
+void subtract(const Totals& totals, const std::vector<Slot>& left, std::vector<Slot>& right) {
+    right.resize(left.size());
+    for (size_t k = 0; k < left.size(); ++k) right[k] = totals[k] - left[k];
+}
 
 }  // namespace treefold

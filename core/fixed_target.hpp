@@ -71,13 +71,13 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
 }
 
 template <int N>
-MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int weight_exponent, int target_exponent) {
+MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int weight_exponent) {
     using Slot = Fixed<N>;
     MeanTarget<N> target;
     target.y = view.numbers;
+    target.row_weights = view.weights;
     target.product_exponent = product_exponent;
     target.weight_exponent = weight_exponent;
-    target.target_exponent = target_exponent;
     size_t n_rows = view.numbers.size();
     auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
     target.products = all_to_units<Slot>(n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
@@ -87,7 +87,6 @@ MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int
         return target;
     }
     target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
-    target.targets = all_to_units<Slot>(n_rows, target_exponent, [&](size_t row) { return view.numbers[row]; });
     return target;
 }
 
@@ -104,24 +103,15 @@ Tree with_class_target(const TargetView& view, const Member& member, Grow&& grow
 
 template <class Grow>
 Tree with_mean_target(const TargetView& view, Grow&& grow) {
-    BitRange targets, weights, products;
-    weights.include(1.0);
-    if (!view.weights.empty()) weights = {};
+    BitRange weights, products;
     for (size_t row = 0; row < view.numbers.size(); ++row) {
         double weight = view.weights.empty() ? 1.0 : view.weights[row];
         weights.include(weight);
-        targets.include(view.numbers[row]);
         products.include(weight * view.numbers[row]);
     }
-    int row_bits = std::bit_width(view.numbers.size());
-    int widest = std::max({targets.size(), weights.size(), products.size()});
-    int weight_exponent = weights.exponent(), target_exponent = targets.exponent();
-    // S^2 is brought to the unit of W Q by a shift to the left (MeanTarget::variance).
-    int product_exponent = std::max(products.exponent(), weight_exponent + target_exponent);
-    int spread = 2 * (products.size() + row_bits) + product_exponent - weight_exponent - target_exponent;
-    if (widest + row_bits <= 126 && spread <= 380)
-        return grow(make_mean_target<2>(view, product_exponent, weight_exponent, target_exponent));
-    return grow(make_mean_target<kWideLimbs>(view, product_exponent, weight_exponent, target_exponent));
+    int bits = std::max(weights.size(), products.size()) + std::bit_width(view.numbers.size());
+    if (bits <= 126) return grow(make_mean_target<2>(view, products.exponent(), weights.exponent()));
+    return grow(make_mean_target<kWideLimbs>(view, products.exponent(), weights.exponent()));
 }
 
 template <class Grow>

@@ -140,8 +140,7 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
         double n_left = static_cast<double>(k + 1), n_right = n - n_left;
         if (a * n + (squares - 2 * b) * n_left < limit * n_left * n_right) continue;
         if (k + 1 < smallest || !order.is_cut(k)) continue;
-        scratch.right = totals;
-        for (size_t c = 0; c < totals.size(); ++c) scratch.right[c] -= scratch.left[c];
+        subtract(totals, scratch.left, scratch.right);
         double quality = class_quality(Criterion::gini, scratch.left, scratch.right, 0, node.target.logs);
         if (quality < findings.best.quality) continue;
         offer_cut(order, k, quality, findings);
@@ -150,8 +149,17 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
 }
 
 // Regression. The quality of a cut is n^2 d^2 / (n_l n_r) with d the sum of y - mean on the left. d is off by at most
-// `error` in float64; a cut stays pending if it could still be the best, and floor rises with what
-// a cut surely reaches.
+// node.error in float64; a cut stays pending if it could still be the best, and floor rises with what a cut
+// surely reaches. product: n_l n_r.
+inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product, Findings& findings) {
+    double n = static_cast<double>(node.rows.size()), scale = n * n / product;
+    double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
+    cut.upper = most * most * scale * (1 + kSlack);
+    if (cut.upper < findings.floor) return;
+    findings.pending.push_back(cut);
+    findings.floor = std::max(findings.floor, least * least * scale * (1 - kSlack));
+}
+
 template <class Code>
 void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order, Findings& findings) {
     const double* units = node.target.units.data();
@@ -164,9 +172,7 @@ void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& orde
         double most = std::fabs(d) + error, n_left = static_cast<double>(k + 1), product = n_left * (n - n_left);
         if (most * most < limit * product) continue;
         if (k + 1 < smallest || !order.is_cut(k)) continue;
-        double least = std::max(0.0, std::fabs(d) - error), scale = n * n / product;
-        findings.pending.push_back({order.column, order.code(k), order.code(k + 1), most * most * scale * (1 + kSlack)});
-        findings.floor = std::max(findings.floor, least * least * scale * (1 - kSlack));
+        offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d, product, findings);
         limit = findings.floor * (1 - kSlack) / (n * n);
     }
 }
@@ -243,8 +249,7 @@ double exact_quality(const Layout& layout, const NodeView<Target>& node, const P
             ++rows_left;
         }
     });
-    scratch.right = node.totals.slots;
-    for (size_t k = 0; k < scratch.left.size(); ++k) scratch.right[k] -= scratch.left[k];
+    subtract(node.totals.slots, scratch.left, scratch.right);
     return node.target.quality({rows_left, scratch.left.data()}, {node.totals.rows - rows_left, scratch.right.data()},
                                node.context, scratch.scaled);
 }

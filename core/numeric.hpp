@@ -50,12 +50,11 @@ private:
         const Rules& rules = node_.rules;
         int64_t rows_right = node_.totals.rows - rows_left;
         if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return;
-        scratch_.right = node_.totals.slots;
-        for (size_t k = 0; k < left.size(); ++k) scratch_.right[k] -= left[k];
+        subtract(node_.totals.slots, left, scratch_.right);
         Side<Slot> on_left{rows_left, left.data()}, on_right{rows_right, scratch_.right.data()};
         if (!weighs_enough(on_left) || !weighs_enough(on_right)) return;
         double quality = node_.target.quality(on_left, on_right, node_.context, scratch_.scaled);
-        if (quality < findings_.best.quality) return;
+        if (quality < findings_.floor) return;
         Split split;
         split.quality = quality;
         split.column = column_;

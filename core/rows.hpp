@@ -32,9 +32,12 @@ struct Layout {
     std::vector<std::vector<uint32_t>> orders;
     std::vector<uint32_t> listed_rows, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
-    std::vector<uint32_t> dense_columns;  // those that every node searches
+    std::vector<uint32_t> few_columns;    // dense numeric, few codes: searched together (few.hpp)
+    std::vector<uint8_t> few_codes;       // their codes, one line per row of the table
+    std::vector<uint32_t> other_columns;  // all that are neither few nor listed
     std::vector<uint32_t> position;       // of a row in `rows`; only where sparse columns are looked up
 
+    const uint8_t* few_line(uint32_t row) const { return few_codes.data() + size_t{row} * few_columns.size(); }
     std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
         const auto& words = orders[static_cast<size_t>(order_of[column])];
         return {words.data() + begin, end - begin};
@@ -69,6 +72,26 @@ size_t divide(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
     }
     std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
     return n_left;
+}
+
+// The same where only one side is needed: its items end up where divide() would put them.
+template <class IsLeft>
+void keep_left(std::span<uint32_t> items, IsLeft&& is_left) {
+    size_t n_left = 0;
+    for (uint32_t item : items) {
+        items[n_left] = item;
+        n_left += is_left(item);
+    }
+}
+template <class IsLeft>
+void keep_right(std::span<uint32_t> items, IsLeft&& is_left) {
+    size_t place = items.size();
+    for (size_t k = items.size(); k-- > 0;) {
+        uint32_t item = items[k];
+        items[place - 1] = item;
+        place -= !is_left(item);
+        if (place == 0) return;
+    }
 }
 
 Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes, int n_classes,

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "categorical.hpp"
+#include "few.hpp"
 #include "findings.hpp"
 #include "kernels.hpp"
 #include "numeric.hpp"
@@ -45,6 +46,19 @@ public:
         });
     }
 
+    // Columns first .. last - 1 of layout.few_columns.
+    void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last) {
+        auto exact = [&](uint32_t at) { column(at); };
+        if constexpr (!std::is_same_v<typename FewSearchOf<Target>::Type, void*>) {
+            if (node_.has_kernel && first < last) {
+                together.prepare(node_);
+                together.search(layout_, node_, first, last, findings_, exact);
+                return;
+            }
+        }
+        for (size_t k = first; k < last; ++k) exact(layout_.few_columns[k]);
+    }
+
     // A sparse column whose listed rows are kept in order.
     bool stretch(const Stretch& stretch) {
         const Column& column = layout_.table->columns[stretch.column];
@@ -69,7 +83,7 @@ private:
         size_t n_present = words.size();
         NumericScan<Target> scan(node_, at, column.n_codes, scratch_, findings_);
         if (has_missing)
-            for (; code_at(n_present - 1) == column.missing_code(); --n_present, ++scan.missing_rows)
+            for (; n_present > 0 && code_at(n_present - 1) == column.missing_code(); --n_present, ++scan.missing_rows)
                 node_.target.add(words[n_present - 1] >> bits, scan.missing());
         uint32_t previous = UINT32_MAX;
         for (size_t k = 0; k < n_present; ++k, ++scan.left_rows) {
@@ -83,14 +97,22 @@ private:
     template <class Code>
     bool histogram(uint32_t at, const Column& column, const Code* codes) {
         size_t width = node_.target.width();
-        scratch_.histogram.assign((column.n_codes + 1) * width, Slot(0));
-        scratch_.histogram_rows.assign(column.n_codes + 1, 0);
+        scratch_.histogram.resize(std::max(scratch_.histogram.size(), (column.n_codes + 1) * width), Slot(0));
+        scratch_.histogram_rows.resize(std::max<size_t>(scratch_.histogram_rows.size(), column.n_codes + 1), 0);
         for (uint32_t row : node_.rows) {
             node_.target.add(row, scratch_.histogram.data() + codes[row] * width);
             ++scratch_.histogram_rows[codes[row]];
         }
-        if (column.is_categorical)
-            return CategoricalScan<Target>(node_, at, column.n_codes, scratch_, findings_).run();
+        bool varies = column.is_categorical
+                          ? CategoricalScan<Target>(node_, at, column.n_codes, scratch_, findings_).run()
+                          : scan_histogram(at, column);
+        std::fill_n(scratch_.histogram.begin(), (column.n_codes + 1) * width, Slot(0));
+        std::fill_n(scratch_.histogram_rows.begin(), column.n_codes + 1, 0);
+        return varies;
+    }
+
+    bool scan_histogram(uint32_t at, const Column& column) {
+        size_t width = node_.target.width();
         NumericScan<Target> scan(node_, at, column.n_codes, scratch_, findings_);
         auto add = [&](uint32_t code, Slot* slots, int64_t& rows) {
             for (size_t k = 0; k < width; ++k) slots[k] += scratch_.histogram[code * width + k];
@@ -135,11 +157,10 @@ private:
 
     // The node's total without the rows of scratch.pairs: what is at zero.
     void sum_unlisted(size_t n_present) {
-        scratch_.zero = node_.totals.slots;
         scratch_.moved = scratch_.missing;
         for (size_t k = 0; k < n_present; ++k)
             node_.target.add(static_cast<uint32_t>(scratch_.pairs[k]), scratch_.moved.data());
-        for (size_t k = 0; k < scratch_.zero.size(); ++k) scratch_.zero[k] -= scratch_.moved[k];
+        subtract(node_.totals.slots, scratch_.moved, scratch_.zero);
     }
 
     // "Sparsified trees": few rows against listed ones are found by binary search, otherwise each

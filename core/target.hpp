@@ -11,8 +11,11 @@
 //   Node context  what quality() needs of the node and would else recompute per candidate
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -91,9 +94,10 @@ public:
         return totals;
     }
 
-    Context context(const Totals& totals) const {
+    Context context(const Totals& totals, std::span<const uint32_t>) const {
         Context context;
         context.exponent = exponent;
+        if (counts_rows() && criterion == Criterion::gini) return context;
         if (!multipliers.empty()) {
             int64_t highest = INT64_MIN;  // exponent of the heaviest class; the sum has at most log2(C) more
             for (size_t k = 0; k < width(); ++k) {
@@ -128,21 +132,19 @@ public:
     }
 
     double weight_of(Side<Slot> side, const Context& context, std::vector<int64_t>& scratch) const {
-        scratch.resize(width());
-        scale(side.slots, context, scratch);
-        return std::ldexp(static_cast<double>(total_of(scratch)), static_cast<int>(context.exponent));
+        int64_t weight = total_of(scaled(side.slots, context, scratch));
+        return std::ldexp(static_cast<double>(weight), static_cast<int>(context.exponent));
     }
 
     // The order of categories: the share of class k.
     double share(Side<Slot> side, size_t k, const Context& context, std::vector<int64_t>& scratch) const {
-        scratch.resize(width());
-        scale(side.slots, context, scratch);
-        return static_cast<double>(scratch[k]) / static_cast<double>(total_of(scratch));
+        std::span<const int64_t> x = scaled(side.slots, context, scratch);
+        return static_cast<double>(x[k]) / static_cast<double>(total_of(x));
     }
 
-    Description describe(const Totals& totals, std::span<const uint32_t>, const Context& context, double* value) const {
-        std::vector<int64_t> x(width());
-        scale(totals.slots.data(), context, x);
+    Description describe(const Totals& totals, std::span<const uint32_t>, const Context& context, double* value,
+                         std::vector<int64_t>& scratch) const {
+        std::span<const int64_t> x = scaled(totals.slots.data(), context, scratch);
         double weight = static_cast<double>(total_of(x));
         size_t n_present = 0;
         for (size_t k = 0; k < width(); ++k) {
@@ -150,14 +152,21 @@ public:
             n_present += totals.slots[k] != Slot(0);
         }
         Description node;
-        node.weight = std::ldexp(weight, static_cast<int>(context.exponent));
+        node.weight = context.exponent == 0 ? weight : std::ldexp(weight, static_cast<int>(context.exponent));
         node.is_pure = n_present < 2;
         node.impurity = node.is_pure ? 0.0 : class_impurity(criterion, x, logs);
         return node;
     }
 
 private:
-    // Slots as integers of at most kClassBits in sum over the node.
+    // Slots as integers of at most kClassBits in sum over the node; counts are that already.
+    std::span<const int64_t> scaled(const Slot* slots, const Context& context, std::vector<int64_t>& scratch) const {
+        if constexpr (std::is_same_v<Slot, int64_t>)
+            if (multipliers.empty()) return {slots, width()};
+        scratch.resize(width());
+        scale(slots, context, scratch);
+        return scratch;
+    }
     void scale(const Slot* slots, const Context& context, std::span<int64_t> x) const {
         for (size_t k = 0; k < x.size(); ++k) {
             int64_t reduced = reduce(slots[k], context.shift);
@@ -189,19 +198,17 @@ public:
     static constexpr bool is_classification = false;
     struct Totals {
         int64_t rows = 0;
-        std::vector<Slot> slots;
-        Fixed<2 * N> squares;  // sum of (w y) * y
+        std::array<Slot, 2> slots{};
     };
     struct Context {
         int exponent = 0;  // keeps the squares of very wide numbers within float64
     };
 
-    std::span<const double> y;
+    std::span<const double> y, row_weights;  // as the caller has them; row_weights empty: every row counts one
     std::vector<Slot> products;  // w * y on the grid 2^product_exponent (unit weights: y)
-    std::vector<Slot> weights;   // on 2^weight_exponent; empty: every row counts one
+    std::vector<Slot> weights;   // on the grid 2^weight_exponent; empty: every row counts one
     std::vector<double> units;   // unit weights: products in float64, exactly, for the kernels
-    std::vector<Slot> targets;   // y on 2^target_exponent; empty with unit weights: products serve
-    int product_exponent = 0, weight_exponent = 0, target_exponent = 0;
+    int product_exponent = 0, weight_exponent = 0;
 
     size_t width() const { return weights.empty() ? 1 : 2; }
     bool is_unit() const { return weights.empty(); }
@@ -211,18 +218,16 @@ public:
         if (!weights.empty()) slots[1] += weights[row];
     }
     Totals sum_rows(std::span<const uint32_t> rows) const {
-        Totals totals{static_cast<int64_t>(rows.size()), std::vector<Slot>(width()), {}};
-        const std::vector<Slot>& plain = targets.empty() ? products : targets;
-        for (uint32_t row : rows) {
-            add(row, totals.slots.data());
-            totals.squares += multiply(products[row], plain[row]);
-        }
+        Totals totals{static_cast<int64_t>(rows.size()), {}};
+        for (uint32_t row : rows) add(row, totals.slots.data());
         return totals;
     }
 
-    Context context(const Totals& totals) const {
+    Context context(const Totals& totals, std::span<const uint32_t> rows) const {
         if constexpr (N == 2) return {};  // squares of 254 bits fit float64
-        return {weight({totals.rows, totals.slots.data()}).bit_length() + totals.squares.bit_length() / 2};
+        int highest = 0;
+        for (uint32_t row : rows) highest = std::max(highest, products[row].magnitude().bit_length());
+        return {weight({totals.rows, totals.slots.data()}).bit_length() + highest};
     }
 
     double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>&) const {
@@ -234,58 +239,59 @@ public:
     }
 
     double weight_of(Side<Slot> side, const Context&, std::vector<int64_t>&) const {
+        if (weights.empty()) return static_cast<double>(side.rows);
         return round_scaled(weight(side)).value(weight_exponent);
     }
 
     // The order of categories: the mean.
-    double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const {
-        return mean(side);
-    }
+    double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const { return mean(side); }
 
-    Description describe(const Totals& totals, std::span<const uint32_t> rows, const Context& context,
-                         double* value) const {
+    Description describe(const Totals& totals, std::span<const uint32_t> rows, const Context& context, double* value,
+                         std::vector<int64_t>& scratch) const {
         Side<Slot> side{totals.rows, totals.slots.data()};
         Description node;
-        std::vector<int64_t> unused;
-        node.weight = weight_of(side, context, unused);
+        node.weight = weight_of(side, context, scratch);
         double first = y[rows[0]];
-        node.is_pure = true;
-        for (uint32_t row : rows)
-            if (y[row] != first) {
-                node.is_pure = false;
-                break;
-            }
+        node.is_pure = std::all_of(rows.begin(), rows.end(), [&](uint32_t row) { return y[row] == first; });
         *value = node.is_pure ? first : mean(side);
-        node.impurity = node.is_pure ? 0.0 : variance(totals);
+        node.impurity = node.is_pure ? 0.0 : variance(rows, *value, node.weight);
         return node;
     }
+
+private:
+    Slot weight(Side<Slot> side) const { return weights.empty() ? Slot(side.rows) : side.slots[1]; }
 
     double mean(Side<Slot> side) const {
         Scaled ratio;
         if constexpr (N == 2) {
-            ratio = weights.empty() ? divide_by_count(side.slots[0], side.rows) : divide_rounded(side.slots[0], side.slots[1]);
+            ratio = weights.empty() ? divide_by_count(side.slots[0], side.rows)
+                                    : divide_rounded(side.slots[0], side.slots[1]);
         } else {
             ratio = divide_rounded(side.slots[0], weight(side));
         }
         return ratio.value(product_exponent - weight_exponent);
     }
 
-private:
-    Slot weight(Side<Slot> side) const { return weights.empty() ? Slot(side.rows) : side.slots[1]; }
-
-    // (W Q - S^2) / W^2, exact up to the division. S^2 has the unit 2^(2 product), W Q the finer
-    // 2^(product + target + weight).
-    double variance(const Totals& totals) const {
-        Slot sum = totals.slots[0], total = weight({totals.rows, totals.slots.data()});
-        Fixed<3 * N> spread = multiply(totals.squares, total), square;
-        Fixed<2 * N> narrow = multiply(sum, sum);
-        for (int k = 0; k < 2 * N; ++k) square.limb[k] = narrow.limb[k];
-        spread -= square.shifted_left(product_exponent - target_exponent - weight_exponent);
-        if (spread.is_negative()) return 0.0;  // only where w * y was rounded
-        Scaled top = round_scaled(spread), bottom = round_scaled(total);
-        top.mantissa /= bottom.mantissa * bottom.mantissa;
-        top.exponent -= 2 * bottom.exponent;
-        return top.value(product_exponent + target_exponent - weight_exponent);
+    // Squared deviations as integers relative to the largest one (60 bits), so that their sum does not
+    // depend on the order of the rows.
+    double variance(std::span<const uint32_t> rows, double mean, double total) const {
+        double farthest = 0.0, heaviest = row_weights.empty() ? 1.0 : 0.0;
+        for (uint32_t row : rows) {
+            farthest = std::max(farthest, std::fabs(y[row] - mean));
+            if (!row_weights.empty()) heaviest = std::max(heaviest, row_weights[row]);
+        }
+        if (std::isinf(farthest)) return std::numeric_limits<double>::max();
+        int power = std::ilogb(farthest), weight_power = std::ilogb(heaviest);
+        double scale = std::ldexp(1.0, -power / 2), rest = std::ldexp(1.0, power / 2 - power);  // no overflow
+        double unit = std::ldexp(1.0, 59), weight_scale = std::ldexp(1.0, -weight_power);
+        __int128 sum = 0;
+        for (uint32_t row : rows) {
+            double deviation = (y[row] - mean) * scale * rest, square = deviation * deviation;
+            if (!row_weights.empty()) square *= row_weights[row] * weight_scale;
+            sum += static_cast<int64_t>(square * unit);
+        }
+        double spread = std::ldexp(static_cast<double>(sum) / (total * weight_scale), -59);
+        return std::min(std::ldexp(spread, 2 * power), std::numeric_limits<double>::max());
     }
 };
 

@@ -47,8 +47,8 @@ def gini_quality(total: Vector, left: Vector, right: Vector) -> float:
 
 
 def squared_error_quality(total: Vector, left: Vector, right: Vector) -> float:
-    _, w, s, _ = total
-    _, w_left, s_left, _ = left
+    _, w, s, *_ = total
+    _, w_left, s_left, *_ = left
     d = float(s_left * w - w_left * s)
     return d * d / (float(w_left) * float(right[1]))
 
@@ -92,6 +92,6 @@ def impurity(criterion: str, stats: Vector, additive: Additive) -> float:
 
 
 def _variance(stats: Vector, additive: Additive) -> float:
-    """(W*Q - S^2) / W^2; with weights S is rounded, and this may be too small: never negative."""
-    w, s, q = (entry * unit for entry, unit in zip(stats[1:], additive.units[1:], strict=True))
-    return float(max(w * q - s * s, Fraction(0)) / (w * w))
+    """The weighted mean of (y - mean)^2, as (W*Q - T^2) / W^2 from exact sums."""
+    w, _, t, q = (entry * unit for entry, unit in zip(stats[1:], additive.units[1:], strict=True))
+    return float((w * q - t * t) / (w * w))

@@ -69,7 +69,7 @@ def node_value(node: Node, additive: Additive) -> list[float]:
         return [float(Fraction(x, w)) for x in node.stats[1:]]
     if is_pure(node.rows, additive):
         return [additive.targets[node.rows[0]]]
-    _, w, s, _ = (n * unit for n, unit in zip(node.stats, additive.units, strict=True))
+    _, w, s, *_ = (n * unit for n, unit in zip(node.stats, additive.units, strict=True))
     return [float(s / w)]
 
 
