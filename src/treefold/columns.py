@@ -29,6 +29,7 @@ __all__ = [
     "is_missing",
     "look_up",
     "number_labels",
+    "parse_objects",
     "read_array_column",
     "read_objects",
     "with_labels",

@@ -85,7 +85,7 @@ def _sides(
 
 def _sides_of_rows(tree: "Tree", X: Any) -> NDArray[np.uint8]:
     """Find the side of every node from the rows that reach it."""
-    table = encode_like(tree, X)
+    table = _encode_like(tree, X)
     paths = tree.find_paths(table, "Tree", None)
     rows = np.repeat(np.arange(paths.shape[0]), np.diff(paths.indptr))
     native = tree._native
@@ -111,7 +111,7 @@ def _sides_of_rows(tree: "Tree", X: Any) -> NDArray[np.uint8]:
     return sides
 
 
-def encode_like(tree: "Tree", X: Any) -> Table:
+def _encode_like(tree: "Tree", X: Any) -> Table:
     """Encode X with the categorical columns of the fit."""
     return X if isinstance(X, Table) else encode(X, sorted(tree.schema.categories), 1)
 

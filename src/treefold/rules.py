@@ -127,7 +127,7 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     rules.min_samples_leaf = _count(estimator.min_samples_leaf, n_rows)
     fraction = float(estimator.min_weight_fraction_leaf)
     rules.min_weight_leaf = fraction * target.total_weight() if fraction > 0 else 0.0
-    rules.max_features = count_features(estimator.max_features, n_columns)
+    rules.max_features = _count_features(estimator.max_features, n_columns)
     rules.max_leaf_nodes = min(int(estimator.max_leaf_nodes or 0), _LARGEST)
     rules.min_impurity_decrease = float(estimator.min_impurity_decrease)
     rules.min_impurity = float(estimator.min_impurity)
@@ -158,7 +158,7 @@ def _count(value: Any, n_rows: int) -> int:
     return math.ceil(float(value) * n_rows)
 
 
-def count_features(value: Any, n_columns: int) -> int:
+def _count_features(value: Any, n_columns: int) -> int:
     """Columns to try in a node."""
     if value is None:
         return n_columns

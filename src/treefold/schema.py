@@ -20,7 +20,13 @@ from treefold.exceptions import (
     warn,
 )
 
-__all__ = ["Schema", "find_categorical", "warn_of_many_levels"]
+__all__ = [
+    "Schema",
+    "describe_column",
+    "find_categorical",
+    "refuse_text",
+    "warn_of_many_levels",
+]
 
 MANY_LEVELS = 1_000
 _FAMILY_NAMES = {

@@ -210,10 +210,31 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
     ----------
     criterion : {"squared_error"}, default="squared_error"
         What a split is judged by. "friedman_mse" is accepted as another name for it.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features,
-    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, min_impurity,
-    categorical_features, n_jobs
-        As in `DecisionTreeClassifier`.
+    max_depth : int, default=None
+        Largest depth; None for no limit.
+    min_samples_split : int or float, default=2
+        Rows that a node needs to be split; a float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        Rows that each side of a split needs; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight that each side of a split needs.
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        Columns to try in each node, drawn at random; None for all, without any draw.
+    random_state : int, RandomState or None, default=None
+        Drives that draw, and nothing else.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves; the best split is made first.
+    min_impurity_decrease : float, default=0.0
+        Weighted decrease of impurity that a split needs.
+    ccp_alpha : float, default=0.0
+        Strength of the pruning by cost and complexity.
+    min_impurity : float, default=0.0
+        A node whose variance is at most this is a leaf.
+    categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
+        Which columns are categories. By default the columns of a data frame that hold text or have
+        a category dtype.
+    n_jobs : int, default=None
+        Threads. None means one (or what `joblib.parallel_config` says), -1 all cores.
 
     Attributes
     ----------
