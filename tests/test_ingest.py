@@ -129,12 +129,12 @@ def test_explicit_zeros_are_absent_and_minus_zero_is_zero() -> None:
 @pytest.mark.parametrize("wanted", ["csr", "csc", "coo"])
 def test_unsorted_and_duplicate_entries_are_added_up_on_a_copy(wanted: str) -> None:
     coo = sparse.coo_array(X)
-    rows, columns = coo.coords
+    rows, columns = coo.row, coo.col
     order = RNG.permutation(2 * coo.nnz)
     halves = np.concatenate([coo.data / 2, coo.data / 2])[order]
     rows, columns = np.tile(rows, 2)[order], np.tile(columns, 2)[order]
     matrix = unsummed(halves, rows, columns, wanted)
-    parts = [name for name in ("data", "indices", "indptr", "coords") if hasattr(matrix, name)]
+    parts = [name for name in ("data", "indices", "indptr", "row", "col") if hasattr(matrix, name)]
     before = {name: np.array(getattr(matrix, name)) for name in parts}
     model = fit(matrix)
     assert_same_tree(fit(X), model)

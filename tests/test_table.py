@@ -54,7 +54,7 @@ def test_a_table_with_other_categories_is_matched_by_label() -> None:
 
 
 def test_a_sparse_table_predicts_as_its_matrix() -> None:
-    matrix = sparse.random_array((50, 6), density=0.3, rng=RNG, format="csr")
+    matrix = sparse.csr_array(np.where(RNG.random((50, 6)) < 0.3, RNG.normal(size=(50, 6)), 0.0))
     y = RNG.integers(0, 3, 50)
     model = DecisionTreeClassifier().fit(matrix, y)
     assert_array_equal(model.apply(matrix), model.apply(Table.from_data(matrix)))

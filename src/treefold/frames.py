@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.columns import Column, Family, as_numbers, days, is_missing, read_objects
+from treefold.columns import (
+    Column,
+    Family,
+    as_numbers,
+    days,
+    is_missing,
+    parse_objects,
+    read_objects,
+)
 from treefold.exceptions import InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -56,7 +64,7 @@ def read_frame(X: Any) -> list[Column]:
     import narwhals as nw  # noqa: PLC0415
 
     frame = nw.from_native(X, eager_only=True)
-    return [_read_column(series) for series in frame.iter_columns()]
+    return [_read_column(frame[:, index]) for index in range(len(frame.columns))]
 
 
 def _read_column(series: "nw.Series[Any]") -> Column:
@@ -90,6 +98,8 @@ def _read_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
     if values.dtype == object:  # decimals; booleans with missing values
         is_boolean = isinstance(series.dtype, nw.Boolean)
         values = series.cast(nw.Float32() if is_boolean else nw.Float64()).to_numpy()
+    if values.dtype == object:  # older pandas: nullable numbers with missing values
+        values = parse_objects(values, f"Column {series.name!r}")
     return as_numbers(values, f"Column {series.name!r}")
 
 
