@@ -112,8 +112,7 @@ BROKEN = {
     "too few nodes": ("feature", lambda a: a[:-1]),
     "too many thresholds": ("threshold", lambda a: np.append(a, 0.0)),
     "no values": ("value", lambda a: a[:0]),
-    "too few classes": ("value", lambda a: np.ascontiguousarray(a[:, :2])),
-    "flat values": ("value", lambda a: a.ravel()),
+    "too few values": ("value", lambda a: a[:-1]),
     "falling offsets": ("category_begin", lambda a: poke(a, 1, 10**6)),
     "negative offsets": ("category_begin", lambda a: poke(a, 0, -5)),
     "words cut off": ("category_words", lambda a: a[:-1]),
@@ -123,7 +122,7 @@ BROKEN = {
     "negative row count": ("n_node_samples", lambda a: poke(a, 0, -1)),
     "impurity not a number": ("impurity", lambda a: poke(a, 0, np.nan)),
     "infinite weight": ("weighted_n_node_samples", lambda a: poke(a, 0, np.inf)),
-    "value not a number": ("value", lambda a: poke(a, (0, 0), np.nan)),
+    "value not a number": ("value", lambda a: poke(a.ravel(), 0, np.nan)),
 }
 
 
