@@ -151,7 +151,7 @@ def test_a_cut_picture_says_where_it_was_cut(axes: Any) -> None:
 
 def test_boxes_of_one_level_do_not_share_a_place(axes: Any) -> None:
     model = DecisionTreeClassifier().fit(IRIS.data, IRIS.target)
-    places = [box.xyann for box in plot_tree(model, ax=axes)]
+    places = [box.xy for box in plot_tree(model, ax=axes)]
     assert len(set(places)) == len(places)
 
 

@@ -83,14 +83,15 @@ def plot_tree(
     ax.set_axis_off()
     ax.set_xlim(-0.5, max(place.across for place in places) + 0.5)
     ax.set_ylim(-max(place.depth for place in places) - 0.5, 0.5)
-    size = fontsize or _fitting_size(ax, places)
     colours = _fill_colours(wording.tree, pyplot) if filled else None
     boxes = []
     for place in places:
         fill = "white" if colours is None else colours[place.node]
         style = {"boxstyle": "round" if rounded else "square", "fc": fill, "ec": "black"}
         text = "(...)" if place.is_cut else _describe(wording, place.node, impurity)
-        boxes.append(_draw(ax, place, text, {"bbox": style, "fontsize": size}))
+        boxes.append(_draw(ax, place, text, {"bbox": style, "fontsize": fontsize or 10}))
+    if fontsize is None:
+        _shrink_to_fit(ax, boxes, places)
     return boxes
 
 
@@ -157,19 +158,28 @@ def _describe(wording: Wording, node: int, impurity: bool) -> str:
 
 
 def _draw(ax: Any, place: _Place, text: str, style: dict[str, Any]) -> Any:
+    """Draw the line from the parent below all boxes, then the box."""
     at = (place.across, -place.depth)
-    common = {"ha": "center", "va": "center", "annotation_clip": True, **style}
-    if place.parent is None:
-        return ax.annotate(text, at, **common)
-    parent = (place.parent[0], -place.parent[1])
-    return ax.annotate(text, parent, at, arrowprops={"arrowstyle": "<-"}, zorder=100, **common)
+    if place.parent is not None:
+        across, depth = place.parent
+        ax.plot([across, at[0]], [-depth, at[1]], color="grey", linewidth=0.8, zorder=1)
+    return ax.annotate(text, at, ha="center", va="center", zorder=2, **style)
 
 
-def _fitting_size(ax: Any, places: Sequence[_Place]) -> float:
-    """Choose a text size from the room that the widest level leaves."""
-    width = float(ax.get_window_extent().width)
+def _shrink_to_fit(ax: Any, boxes: Sequence[Any], places: Sequence[_Place]) -> None:
+    """Make the text so small that the largest box fits between its neighbours.
+
+    Boxes of one level are at least one unit apart, and so are levels.
+    """
+    extents = [box.get_window_extent() for box in boxes]
+    room = ax.get_window_extent()
     n_across = max(place.across for place in places) + 1
-    return float(np.clip(width / n_across / 12, 1.0, 10.0))
+    n_levels = max(place.depth for place in places) + 1
+    wide = room.width / n_across / max(extent.width for extent in extents)
+    high = room.height / n_levels / max(extent.height for extent in extents)
+    scale = min(1.0, 0.8 * wide, 0.7 * high)
+    for box in boxes:
+        box.set_fontsize(max(1.0, box.get_fontsize() * scale))
 
 
 def _fill_colours(tree: Tree, pyplot: Any) -> NDArray[np.float64]:
@@ -184,5 +194,5 @@ def _fill_colours(tree: Tree, pyplot: Any) -> NDArray[np.float64]:
         chance = 1 / value.shape[1]
         shares = (value.max(axis=1) - chance) / (1 - chance)
         base = pyplot.get_cmap("hsv")(chosen / value.shape[1])[:, :3]
-    weight = 0.8 * shares[:, np.newaxis]
+    weight = 0.5 * shares[:, np.newaxis]
     return np.asarray(1 - weight + weight * base)
