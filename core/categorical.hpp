@@ -16,15 +16,12 @@ public:
     using Slot = typename Target::Slot;
     static constexpr size_t kExhaustive = 8;
 
-    // The histogram of the node (scratch.histogram, scratch.histogram_rows) has n_codes categories and,
-    // at n_codes, the missing rows.
+    // scratch.present lists the categories of the node; scratch.histogram and histogram_rows have their
+    // statistics and, at n_codes, those of the missing rows.
     CategoricalScan(const NodeView<Target>& node, uint32_t column, uint32_t n_codes, Scratch<Slot>& scratch,
                     Findings& findings)
         : node_(node), column_(column), n_codes_(n_codes), width_(node.target.width()), scratch_(scratch),
           findings_(findings) {
-        scratch.present.clear();
-        for (uint32_t code = 0; code < n_codes; ++code)
-            if (scratch.histogram_rows[code] != 0) scratch.present.push_back(code);
         missing_rows_ = scratch.histogram_rows[n_codes];
     }
 
@@ -77,24 +74,26 @@ private:
             order.emplace_back(node_.target.share(category(code), k, node_.context, scratch_.scaled), code);
         std::sort(order.begin(), order.end());
         start();
-        codes_.clear();
-        for (auto [share, code] : order) codes_.push_back(code);
+        std::vector<uint32_t>& codes = scratch_.chosen;
+        codes.clear();
+        for (auto [share, code] : order) codes.push_back(code);
         for (size_t i = 0; i + 1 < order.size(); ++i) {
             add(order[i].second);
-            if (order[i].first != order[i + 1].first) offer_both(i + 1, codes_);
+            if (order[i].first != order[i + 1].first) offer_both(i + 1, codes);
         }
     }
 
     void try_subsets() {
         // Bit i of `others` decides about present[i + 1]; present[0] is always left.
         const std::vector<uint32_t>& present = scratch_.present;
+        std::vector<uint32_t>& codes = scratch_.chosen;
         for (uint32_t others = 0; others + 1 < uint32_t{1} << (present.size() - 1); ++others) {
-            codes_.assign(1, present[0]);
+            codes.assign(1, present[0]);
             for (size_t i = 1; i < present.size(); ++i)
-                if (others >> (i - 1) & 1) codes_.push_back(present[i]);
+                if (others >> (i - 1) & 1) codes.push_back(present[i]);
             start();
-            for (uint32_t code : codes_) add(code);
-            offer_both(codes_.size(), codes_);
+            for (uint32_t code : codes) add(code);
+            offer_both(codes.size(), codes);
         }
     }
 
@@ -148,7 +147,6 @@ private:
     size_t width_;
     Scratch<Slot>& scratch_;
     Findings& findings_;
-    std::vector<uint32_t> codes_;
     int64_t missing_rows_ = 0, rows_ = 0;
 };
 

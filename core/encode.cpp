@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "table.hpp"
 
@@ -145,44 +146,58 @@ private:
     std::vector<double> found_;
 };
 
-// One pass of a radix sort over 11 bits; false (and nothing moved) if all words agree there.
-bool radix_pass(const uint64_t* from, uint64_t* to, size_t count, int shift, std::vector<uint32_t>& counts) {
-    constexpr uint32_t kMask = 2047;
-    counts.assign(kMask + 2, 0);
-    for (size_t k = 0; k < count; ++k) ++counts[(from[k] >> shift & kMask) + 1];
-    for (uint32_t number : counts)
-        if (number == count) return false;
-    for (size_t bucket = 1; bucket < counts.size(); ++bucket) counts[bucket] += counts[bucket - 1];
-    for (size_t k = 0; k < count; ++k) to[counts[from[k] >> shift & kMask]++] = from[k];
-    return true;
+// A radix sort by bits 32 to 63, eleven at a time; passes over bits in which all words agree are left out.
+void radix_sort(size_t count, Scratch& scratch) {
+    constexpr uint32_t kBuckets = 2048;
+    constexpr std::array<int, 3> kShifts{32, 43, 54};
+    scratch.counts.assign(kShifts.size() * kBuckets, 0);
+    uint64_t *from = scratch.words.get(), *to = scratch.other.get();
+    for (size_t k = 0; k < count; ++k)
+        for (size_t pass = 0; pass < kShifts.size(); ++pass)
+            ++scratch.counts[pass * kBuckets + (from[k] >> kShifts[pass] & (kBuckets - 1))];
+    for (size_t pass = 0; pass < kShifts.size(); ++pass) {
+        uint32_t* next = scratch.counts.data() + pass * kBuckets;
+        if (next[from[0] >> kShifts[pass] & (kBuckets - 1)] == count) continue;
+        uint32_t sum = 0;
+        for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) sum += std::exchange(next[bucket], sum);
+        for (size_t k = 0; k < count; ++k) to[next[from[k] >> kShifts[pass] & (kBuckets - 1)]++] = from[k];
+        std::swap(from, to);
+    }
+    if (from != scratch.words.get()) std::swap(scratch.words, scratch.other);
 }
 
 // Sorts rows by value: a radix sort on the upper half of the key, then, where upper halves agree but
 // values do not, a comparison sort of that stretch. Three passes instead of six: the upper half (sign,
-// exponent, 20 bits) tells nearly all values of real columns apart.
-void sort_rows(const double* values, size_t count, Scratch& scratch) {
-    uint64_t *words = scratch.words.get(), *other = scratch.other.get();
-    if (count < 256) {  // three passes over 2,048 counters cost more
-        std::sort(words, words + count);
-    } else {
-        for (int shift : {32, 43, 54})
-            if (radix_pass(words, other, count, shift, scratch.counts)) std::swap(words, other);
-        if (words != scratch.words.get()) std::swap(scratch.words, scratch.other);
-    }
+// exponent, 20 bits) tells nearly all values of real columns apart. Returns the number of distinct values.
+size_t sort_rows(const double* values, size_t count, Scratch& scratch) {
+    if (count < 256)  // clearing and adding up 6,144 counters costs more
+        std::sort(scratch.words.get(), scratch.words.get() + count);
+    else
+        radix_sort(count, scratch);
+    uint64_t* words = scratch.words.get();
     auto row_of = [](uint64_t word) { return static_cast<uint32_t>(word); };
     auto by_value = [&](uint64_t a, uint64_t b) {
         double left = values[row_of(a)], right = values[row_of(b)];
         return left != right ? left < right : row_of(a) < row_of(b);
     };
+    size_t n_distinct = 0;
     for (size_t begin = 0; begin < count;) {
         size_t end = begin + 1;
-        double first = values[row_of(words[begin])];
-        bool all_equal = true;
-        while (end < count && words[end] >> 32 == words[begin] >> 32)
-            all_equal &= values[row_of(words[end++])] == first;
-        if (!all_equal) std::sort(words + begin, words + end, by_value);
+        ++n_distinct;
+        if (end < count && words[end] >> 32 == words[begin] >> 32) {
+            double first = values[row_of(words[begin])];
+            bool all_equal = true;
+            while (end < count && words[end] >> 32 == words[begin] >> 32)
+                all_equal &= values[row_of(words[end++])] == first;
+            if (!all_equal) {
+                std::sort(words + begin, words + end, by_value);
+                for (size_t k = begin + 1; k < end; ++k)
+                    n_distinct += values[row_of(words[k])] != values[row_of(words[k - 1])];
+            }
+        }
         begin = end;
     }
+    return n_distinct;
 }
 
 // Ranks values that are many; emit(row, code) is called for each that is not missing.
@@ -193,14 +208,8 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
     for (size_t row = 0; row < values.size(); ++row)
         if (values[row] == values[row]) scratch.words[count++] = (order_key(values[row]) >> 32) << 32 | row;
     ranks.has_missing = count < values.size();
-    sort_rows(values.data(), count, scratch);
+    ranks.distinct.reserve(sort_rows(values.data(), count, scratch));
     const uint64_t* words = scratch.words.get();
-    size_t n_distinct = 0;
-    for (size_t k = 0; k < count; ++k) {
-        double value = values[static_cast<uint32_t>(words[k])];
-        if (k == 0 || value != values[static_cast<uint32_t>(words[k - 1])]) ++n_distinct;
-    }
-    ranks.distinct.reserve(n_distinct);
     for (size_t k = 0; k < count; ++k) {
         uint32_t row = static_cast<uint32_t>(words[k]);
         if (k == 0 || values[row] != ranks.distinct.back()) ranks.distinct.push_back(values[row]);

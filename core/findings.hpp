@@ -66,9 +66,16 @@ struct Scratch {
     std::vector<int64_t> scaled;
     std::vector<uint64_t> pairs;          // code << 32 | row
     std::vector<uint32_t> spare;
-    std::vector<uint32_t> present;                       // categories in the node
-    std::vector<std::pair<double, uint32_t>> by_share;   // and their order
+    std::vector<uint32_t> present;                      // categories in the node,
+    std::vector<std::pair<double, uint32_t>> by_share;  // their order,
+    std::vector<uint32_t> chosen;                       // and those of a candidate
 };
+
+template <class Slot>
+void reserve_histogram(Scratch<Slot>& scratch, size_t n_codes, size_t width) {
+    if (scratch.histogram.size() < (n_codes + 1) * width) scratch.histogram.resize((n_codes + 1) * width, Slot(0));
+    if (scratch.histogram_rows.size() < n_codes + 1) scratch.histogram_rows.resize(n_codes + 1, 0);
+}
 
 // What is not on the left is on the right.
 template <class Totals, class Slot>

@@ -126,11 +126,17 @@ struct Fixed {
     }
 };
 
+// x * 2^exponent, rounded once: a multiplication where 2^exponent is a normal float64 (ldexp is a call).
+inline double scale_by_power(double x, int exponent) {
+    if (exponent < -1022 || exponent > 1023) return std::ldexp(x, exponent);
+    return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
 // A float64 as mantissa * 2^exponent, so that wide numbers do not overflow on the way.
 struct Scaled {
     double mantissa = 0.0;
     int exponent = 0;
-    double value(int extra = 0) const { return std::ldexp(mantissa, exponent + extra); }
+    double value(int extra = 0) const { return scale_by_power(mantissa, exponent + extra); }
 };
 
 // The 53 bits nearest to a non-negative number (ties to even). The highest 64 bits with a sticky last bit

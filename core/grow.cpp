@@ -25,6 +25,9 @@ namespace {
 // Nodes below this many cells are left to one worker: waking the others takes longer (about 20 us).
 constexpr size_t kParallelCells = 40'000;
 
+// An interruption is looked for after this many cells, and before each column of a node that has more rows.
+constexpr size_t kCheckedCells = 1'000'000;
+
 // Orders are kept if at least one column in so many is tried in each node; if fewer are, sorting the rows
 // of those costs less than carrying all orders along.
 constexpr uint64_t kKeepShare = 16;
@@ -125,10 +128,11 @@ private:
             else if (open(node, tree, worker))
                 frontier.push(std::move(node));
         };
+        size_t n_unchecked = 0;
         consider(std::move(root));
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != rules_.max_leaf_nodes; ++n_leaves) {
-            workers_.check();
             Node<Target> node = frontier.pop();
+            if ((n_unchecked += node.size() * table_.columns.size()) > kCheckedCells) workers_.check(), n_unchecked = 0;
             auto [left, right] = divide(node, tree, worker);
             if (right) consider(std::move(*right));
             if (left) consider(std::move(*left));
@@ -218,7 +222,7 @@ private:
             search_in_parallel(view, node, desk);
         else
             search_range(view, node, 0, n_searched(node), desk);
-        resolve_pending(layout_, view, desk.findings, desk.scratch);
+        resolve_pending(layout_, view, desk.findings);
         return std::move(desk.findings.best);
     }
 
@@ -230,7 +234,10 @@ private:
         Search<Target> search(layout_, view, desk.scratch, desk.findings);
         size_t n_few = layout_.few_columns.size(), n_dense = n_few + layout_.other_columns.size();
         search.few(desk.few, std::min(first, n_few), std::min(last, n_few));
-        for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) search.column(layout_.other_columns[k - n_few]);
+        for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
+            if (node.size() > kCheckedCells) workers_.check();
+            search.column(layout_.other_columns[k - n_few]);
+        }
         for (size_t k = std::max(first, n_dense); k < last; ++k) search.stretch(node.stretches[k - n_dense]);
     }
 
@@ -366,7 +373,7 @@ private:
             divide_orders(node, left.has_value(), right.has_value(), worker);
             divide_stretches(node, left, right, worker);
         }
-        tree.set_split(node.record, std::move(node.split), node.left.record);
+        tree.set_split(node.record, node.split, node.left.record);
         return {std::move(left), std::move(right)};
     }
 

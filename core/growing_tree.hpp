@@ -27,9 +27,15 @@ public:
         records_[node].description = description;
         records_[node].n_rows = n_rows;
     }
-    void set_split(size_t node, Split split, size_t children) {
-        records_[node].children = children;
-        records_[node].split = std::move(split);
+    void set_split(size_t node, const Split& split, size_t children) {
+        Record& record = records_[node];
+        record.children = children;
+        record.column = split.column;
+        record.code = split.code;
+        record.next_code = split.next_code;
+        record.missing_left = split.missing_left;
+        record.set_begin = sets_.size();
+        sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
     }
 
     // A tree of its own that begins with a copy of one node, and its return.
@@ -42,8 +48,11 @@ public:
     }
     void graft(size_t node, GrowingTree& subtree) {
         size_t offset = records_.size() - 1;  // record k > 0 of the subtree becomes offset + k
-        for (Record& record : subtree.records_)
+        for (Record& record : subtree.records_) {
             if (record.children != 0) record.children += offset;
+            record.set_begin += sets_.size();
+        }
+        sets_.insert(sets_.end(), subtree.sets_.begin(), subtree.sets_.end());
         records_[node] = std::move(subtree.records_[0]);
         for (size_t k = 1; k < subtree.records_.size(); ++k) records_.push_back(std::move(subtree.records_[k]));
         values_.insert(values_.end(), subtree.values_.begin() + static_cast<ptrdiff_t>(n_values_), subtree.values_.end());
@@ -79,7 +88,9 @@ private:
         size_t children = 0;  // 0: a leaf (the root is nobody's child)
         int64_t n_rows = 0;
         Description description;
-        Split split;
+        uint32_t column = 0, code = 0, next_code = 0;
+        bool missing_left = false;
+        size_t set_begin = 0;  // in sets_
     };
 
     void reserve(Tree& tree) const {
@@ -93,38 +104,38 @@ private:
 
     void write(Tree& tree, size_t at) const {
         const Record& record = records_[at];
-        const Split& split = record.split;
         bool is_leaf = record.children == 0;
         auto node = static_cast<int64_t>(tree.size());
         tree.children_left.push_back(is_leaf ? kLeafChild : node + 1);
         tree.children_right.push_back(kLeafChild);
-        tree.feature.push_back(is_leaf ? kLeafFeature : split.column);
-        tree.threshold.push_back(is_leaf ? kLeafThreshold : threshold(split));
-        tree.missing_go_to_left.push_back(!is_leaf && split.missing_left);
+        tree.feature.push_back(is_leaf ? kLeafFeature : record.column);
+        tree.threshold.push_back(is_leaf ? kLeafThreshold : threshold(record));
+        tree.missing_go_to_left.push_back(!is_leaf && record.missing_left);
         tree.impurity.push_back(record.description.impurity);
         tree.n_node_samples.push_back(record.n_rows);
         tree.weighted_n_node_samples.push_back(record.description.weight);
         auto value = values_.begin() + static_cast<ptrdiff_t>(at * n_values_);
         tree.value.insert(tree.value.end(), value, value + static_cast<ptrdiff_t>(n_values_));
-        if (!is_leaf && split.is_categorical) {
-            size_t n_words = (table_->columns[split.column].n_codes + 63) / 64;
-            tree.category_words.insert(tree.category_words.end(), split.left_set.begin(),
-                                       split.left_set.begin() + static_cast<ptrdiff_t>(n_words));
+        if (!is_leaf && table_->columns[record.column].is_categorical) {
+            auto n_words = static_cast<ptrdiff_t>(table_->columns[record.column].n_codes + 63) / 64;
+            auto words = sets_.begin() + static_cast<ptrdiff_t>(record.set_begin);
+            tree.category_words.insert(tree.category_words.end(), words, words + n_words);
         }
         tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
     }
 
-    double threshold(const Split& split) const {
-        if (split.is_categorical) return std::numeric_limits<double>::quiet_NaN();
-        const Column& column = table_->columns[split.column];
-        if (split.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
-        return threshold_between(column.values[split.code], column.values[split.next_code]);
+    double threshold(const Record& record) const {
+        const Column& column = table_->columns[record.column];
+        if (column.is_categorical) return std::numeric_limits<double>::quiet_NaN();
+        if (record.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
+        return threshold_between(column.values[record.code], column.values[record.next_code]);
     }
 
     size_t n_values_;
     const Table* table_;
     std::vector<Record> records_;
     std::vector<double> values_;
+    std::vector<uint64_t> sets_;  // the left sets of categorical splits
 };
 
 }  // namespace treefold

@@ -37,12 +37,7 @@ struct OrderView {
 
 template <class Code>
 void offer_cut(const OrderView<Code>& order, size_t k, double quality, Findings& findings) {
-    Split split;
-    split.quality = quality;
-    split.column = order.column;
-    split.code = order.code(k);
-    split.next_code = order.code(k + 1);
-    findings.offer(std::move(split));
+    findings.offer(numeric_split(quality, order.column, order.code(k), order.code(k + 1)));
 }
 
 // Two classes. With D = n l1 - n_l n1 the gini quality is q0 + 2 D^2 / (n n_l n_r): a cut can win only if
@@ -213,45 +208,61 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);
         double n = static_cast<double>(node.rows.size());
-        double spread = std::ldexp(description.impurity * n, -2 * node.target.product_exponent);
+        double spread = scale_by_power(description.impurity * n, -2 * node.target.product_exponent);
         node.mean = to_double(node.totals.slots[0]) / n;
         node.error = kRounding * ((n + 4) * std::sqrt(n * spread) + 2 * n * std::fabs(node.mean));
     }
 }
 
+// The exact quality of pending cuts. In small nodes several columns often make the same two groups of rows:
+// equal sums have equal quality, on whichever side they stand.
+class PendingJudge {
+public:
+    using Slot = MeanTarget<2>::Slot;
+    PendingJudge(const Layout& layout, const NodeView<MeanTarget<2>>& node) : layout_(layout), node_(node) {}
+
+    double quality(const Pending& cut) {
+        Slot left{};
+        int64_t n_left = 0;
+        layout_.table->columns[cut.column].codes.with([&](auto* codes) {
+            for (uint32_t row : node_.rows) {
+                bool is_left = codes[row] <= cut.code;
+                if (is_left) left += node_.target.products[row];
+                n_left += is_left;
+            }
+        });
+        Slot right = node_.totals.slots[0] - left;
+        int64_t n_right = node_.totals.rows - n_left;
+        bool is_known = (n_left == n_left_ && left == left_) || (n_right == n_left_ && right == left_);
+        if (is_known) return quality_;
+        n_left_ = n_left;
+        left_ = left;
+        return quality_ = node_.target.quality({n_left, &left}, {n_right, &right}, node_.context, unused_);
+    }
+
+private:
+    const Layout& layout_;
+    const NodeView<MeanTarget<2>>& node_;
+    int64_t n_left_ = -1;
+    Slot left_{};
+    double quality_ = 0;
+    std::vector<int64_t> unused_;
+};
+
 // Decides between what is pending. One cut that nothing can reach needs no exact sum.
 template <class Target>
-void resolve_pending(const Layout& layout, const NodeView<Target>& node, Findings& findings,
-                     Scratch<typename Target::Slot>& scratch) {
-    findings.drop_hopeless();
-    bool is_alone = findings.pending.size() == 1 && !findings.best.exists();
-    for (const Pending& cut : findings.pending) {
-        Split split;
-        split.column = cut.column;
-        split.code = cut.code;
-        split.next_code = cut.next_code;
-        split.quality = is_alone ? cut.upper : exact_quality(layout, node, cut, scratch);
-        findings.offer(std::move(split));
-    }
-    findings.pending.clear();
-}
-
-template <class Target>
-double exact_quality(const Layout& layout, const NodeView<Target>& node, const Pending& cut,
-                     Scratch<typename Target::Slot>& scratch) {
-    using Slot = typename Target::Slot;
-    scratch.left.assign(node.target.width(), Slot(0));
-    int64_t rows_left = 0;
-    layout.table->columns[cut.column].codes.with([&](auto* codes) {
-        for (uint32_t row : node.rows) {
-            if (codes[row] > cut.code) continue;
-            node.target.add(row, scratch.left.data());
-            ++rows_left;
+void resolve_pending(const Layout& layout, const NodeView<Target>& node, Findings& findings) {
+    if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+        findings.drop_hopeless();
+        bool is_alone = findings.pending.size() == 1 && !findings.best.exists();
+        PendingJudge judge(layout, node);
+        for (const Pending& cut : findings.pending) {
+            double quality = is_alone ? cut.upper : judge.quality(cut);
+            if (quality < findings.best.quality) continue;
+            findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
         }
-    });
-    subtract(node.totals.slots, scratch.left, scratch.right);
-    return node.target.quality({rows_left, scratch.left.data()}, {node.totals.rows - rows_left, scratch.right.data()},
-                               node.context, scratch.scaled);
+        findings.pending.clear();
+    }
 }
 
 }  // namespace treefold

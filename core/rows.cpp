@@ -77,7 +77,7 @@ Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<con
             order_listed(column, is_member, k, layout);
             continue;
         }
-        bool is_few = !column.is_sparse && !column.is_categorical && !column.codes.narrow.empty();
+        bool is_few = !column.is_sparse && !column.codes.narrow.empty();
         (is_few ? layout.few_columns : layout.other_columns).push_back(k);
         has_lookups |= column.is_sparse;
         if (!keeps_orders || column.is_categorical || is_few || column.is_sparse) continue;
@@ -88,6 +88,9 @@ Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<con
     workers.for_each(ordered.size(), [&](size_t task, int) {
         order_rows(table.columns[ordered[task]], rows, classes, layout.class_bits, layout.orders[task]);
     });
+    auto is_numeric = [&](uint32_t k) { return !table.columns[k].is_categorical; };
+    auto categorical = std::stable_partition(layout.few_columns.begin(), layout.few_columns.end(), is_numeric);
+    layout.n_few_numeric = static_cast<size_t>(categorical - layout.few_columns.begin());
     line_up_few(table, layout, workers);
     if (has_lookups) {
         layout.position.assign(table.n_rows, UINT32_MAX);

@@ -32,7 +32,8 @@ struct Layout {
     std::vector<std::vector<uint32_t>> orders;
     std::vector<uint32_t> listed_rows, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
-    std::vector<uint32_t> few_columns;    // dense numeric, few codes: searched together (few.hpp)
+    std::vector<uint32_t> few_columns;    // dense, few codes, searched together (few.hpp): numeric ones first
+    size_t n_few_numeric = 0;
     std::vector<uint8_t> few_codes;       // their codes, one line per row of the table
     std::vector<uint32_t> other_columns;  // all that are neither few nor listed
     std::vector<uint32_t> position;       // of a row in `rows`; only where sparse columns are looked up

@@ -50,9 +50,8 @@ public:
     void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last) {
         auto exact = [&](uint32_t at) { column(at); };
         if constexpr (!std::is_same_v<typename FewSearchOf<Target>::Type, void*>) {
-            if (node_.has_kernel && first < last) {
-                together.prepare(node_);
-                together.search(layout_, node_, first, last, findings_, exact);
+            if (node_.has_kernel) {
+                together.search({layout_, node_, scratch_, findings_}, first, last, exact);
                 return;
             }
         }
@@ -97,18 +96,22 @@ private:
     template <class Code>
     bool histogram(uint32_t at, const Column& column, const Code* codes) {
         size_t width = node_.target.width();
-        scratch_.histogram.resize(std::max(scratch_.histogram.size(), (column.n_codes + 1) * width), Slot(0));
-        scratch_.histogram_rows.resize(std::max<size_t>(scratch_.histogram_rows.size(), column.n_codes + 1), 0);
+        reserve_histogram(scratch_, column.n_codes, width);
         for (uint32_t row : node_.rows) {
             node_.target.add(row, scratch_.histogram.data() + codes[row] * width);
             ++scratch_.histogram_rows[codes[row]];
         }
-        bool varies = column.is_categorical
-                          ? CategoricalScan<Target>(node_, at, column.n_codes, scratch_, findings_).run()
-                          : scan_histogram(at, column);
+        bool varies = column.is_categorical ? scan_categories(at, column) : scan_histogram(at, column);
         std::fill_n(scratch_.histogram.begin(), (column.n_codes + 1) * width, Slot(0));
         std::fill_n(scratch_.histogram_rows.begin(), column.n_codes + 1, 0);
         return varies;
+    }
+
+    bool scan_categories(uint32_t at, const Column& column) {
+        scratch_.present.clear();
+        for (uint32_t code = 0; code < column.n_codes; ++code)
+            if (scratch_.histogram_rows[code] != 0) scratch_.present.push_back(code);
+        return CategoricalScan<Target>(node_, at, column.n_codes, scratch_, findings_).run();
     }
 
     bool scan_histogram(uint32_t at, const Column& column) {

@@ -22,6 +22,16 @@ struct Split {
     bool exists() const { return column != UINT32_MAX; }
 };
 
+// A cut of a numeric column without missing values.
+inline Split numeric_split(double quality, uint32_t column, uint32_t code, uint32_t next_code) {
+    Split split;
+    split.quality = quality;
+    split.column = column;
+    split.code = code;
+    split.next_code = next_code;
+    return split;
+}
+
 // Sets as binary numbers of equal length.
 inline int compare_sets(std::span<const uint64_t> a, std::span<const uint64_t> b) {
     for (size_t k = a.size(); k-- > 0;)

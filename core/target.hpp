@@ -154,7 +154,9 @@ public:
         Description node;
         node.weight = context.exponent == 0 ? weight : std::ldexp(weight, static_cast<int>(context.exponent));
         node.is_pure = n_present < 2;
-        node.impurity = node.is_pure ? 0.0 : class_impurity(criterion, x, logs);
+        // An impure node is never at zero, even if the weight of a class is lost beside the others'.
+        constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+        node.impurity = node.is_pure ? 0.0 : std::max(kLeast, class_impurity(criterion, x, logs));
         return node;
     }
 
@@ -272,8 +274,8 @@ private:
         return ratio.value(product_exponent - weight_exponent);
     }
 
-    // Squared deviations as integers relative to the largest one (60 bits), so that their sum does not
-    // depend on the order of the rows.
+    // Squared deviations as integers relative to the largest one, so that their sum does not depend on the
+    // order of the rows. Never zero: the targets differ.
     double variance(std::span<const uint32_t> rows, double mean, double total) const {
         double farthest = 0.0, heaviest = row_weights.empty() ? 1.0 : 0.0;
         for (uint32_t row : rows) {
@@ -282,16 +284,22 @@ private:
         }
         if (std::isinf(farthest)) return std::numeric_limits<double>::max();
         int power = std::ilogb(farthest), weight_power = std::ilogb(heaviest);
-        double scale = std::ldexp(1.0, -power / 2), rest = std::ldexp(1.0, power / 2 - power);  // no overflow
-        double unit = std::ldexp(1.0, 59), weight_scale = std::ldexp(1.0, -weight_power);
-        __int128 sum = 0;
-        for (uint32_t row : rows) {
-            double deviation = (y[row] - mean) * scale * rest, square = deviation * deviation;
-            if (!row_weights.empty()) square *= row_weights[row] * weight_scale;
-            sum += static_cast<int64_t>(square * unit);
+        auto square = [&](uint32_t row) {  // relative to the farthest and the heaviest: below 8
+            double deviation = scale_by_power(y[row] - mean, -power);
+            double weight = row_weights.empty() ? 1.0 : scale_by_power(row_weights[row], -weight_power);
+            return deviation * deviation * weight;
+        };
+        int unit = 59;  // bits after the point
+        if (!row_weights.empty()) {
+            double largest = 0.0;
+            for (uint32_t row : rows) largest = std::max(largest, square(row));
+            if (largest > 0.0) unit -= std::ilogb(largest);
         }
-        double spread = std::ldexp(static_cast<double>(sum) / (total * weight_scale), -59);
-        return std::min(std::ldexp(spread, 2 * power), std::numeric_limits<double>::max());
+        __int128 sum = 0;
+        for (uint32_t row : rows) sum += static_cast<int64_t>(scale_by_power(square(row), unit));
+        double spread = scale_by_power(static_cast<double>(sum) / scale_by_power(total, -weight_power), -unit);
+        return std::clamp(scale_by_power(spread, 2 * power), std::numeric_limits<double>::denorm_min(),
+                          std::numeric_limits<double>::max());
     }
 };
 
