@@ -1,5 +1,6 @@
 """The encoded table is accepted wherever X is, and gives the same answers."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -81,6 +82,7 @@ def test_a_table_refuses_other_categorical_features() -> None:
 def test_a_table_of_a_table_is_that_table() -> None:
     table = Table.from_data(FRAME)
     assert Table.from_data(table) is table
+    assert copy.copy(table) is table is copy.deepcopy(table)
 
 
 def test_a_table_cannot_be_pickled_and_says_so() -> None:

@@ -68,9 +68,11 @@ def plot_tree(
 
     Examples
     --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
     >>> from treefold import DecisionTreeClassifier, plot_tree
     >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-    >>> len(plot_tree(model))  # doctest: +SKIP
+    >>> len(plot_tree(model))
     3
     """
     if max_depth is not None and (not hasattr(max_depth, "__index__") or max_depth < 0):

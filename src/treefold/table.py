@@ -105,6 +105,12 @@ class Table:
         more = f", n_categorical={n_categorical}" if n_categorical else ""
         return f"Table(n_rows={self.n_rows}, n_columns={self.n_columns}{more})"
 
+    def __copy__(self) -> "Table":
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: object) -> "Table":
+        return self
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("A Table cannot be pickled. Send the data and call Table.from_data there.")
 
