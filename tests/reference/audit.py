@@ -42,8 +42,7 @@ def audit_node(tree: Tree, index: int, node: Node, problem: Problem) -> list[str
     faults = []
     if tree.n_node_samples[index] != len(node.rows):
         faults.append(f"{tree.n_node_samples[index]} rows, not {len(node.rows)}")
-    scale = 1 if problem.additive.n_classes else 1 + tree.value[index][0] ** 2
-    if abs(tree.impurity[index] - node.impurity) > TOLERANCE * scale:
+    if abs(tree.impurity[index] - node.impurity) > TOLERANCE * max(node.impurity, 1):
         faults.append(f"impurity {tree.impurity[index]!r}, not {node.impurity!r}")
     stops = must_be_leaf(node, problem)
     splits = [] if stops else node_splits(node, problem)

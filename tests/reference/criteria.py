@@ -8,11 +8,12 @@ here (the core has 57 bits of log2): qualities that agree to 30 digits count as 
 `impurity` is what is reported and what the stopping rules look at.
 """
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from reference.statistics import Additive, Vector, subtract, weight
+from reference.statistics import Additive, Vector, subtract
 
 CONTEXT = Context(prec=50)
 LN2 = CONTEXT.ln(Decimal(2))
@@ -47,8 +48,8 @@ def gini_quality(total: Vector, left: Vector, right: Vector) -> float:
 
 
 def squared_error_quality(total: Vector, left: Vector, right: Vector) -> float:
-    _, w, s, *_ = total
-    _, w_left, s_left, *_ = left
+    _, w, s = total
+    _, w_left, s_left = left
     d = float(s_left * w - w_left * s)
     return d * d / (float(w_left) * float(right[1]))
 
@@ -81,17 +82,25 @@ QUALITIES = {
 }
 
 
-def impurity(criterion: str, stats: Vector, additive: Additive) -> float:
+def impurity(criterion: str, rows: Sequence[int], additive: Additive) -> float:
+    if additive.is_pure(rows):
+        return 0.0
     if criterion == "squared_error":
-        return _variance(stats, additive)
-    x = stats[1:]
-    w = weight(stats, additive.n_classes)
+        return _mean_square(rows, additive)
+    x = additive.total(rows)[1:]
+    w = sum(x)
     if criterion == "gini":
         return float(Fraction(w * w - sum(x_c * x_c for x_c in x), w * w))
     return float(CONTEXT.divide(total_entropy(x), Decimal(w)))
 
 
-def _variance(stats: Vector, additive: Additive) -> float:
-    """The weighted mean of (y - mean)^2, as (W*Q - T^2) / W^2 from exact sums."""
-    w, _, t, q = (entry * unit for entry, unit in zip(stats[1:], additive.units[1:], strict=True))
-    return float((w * q - t * t) / (w * w))
+def _mean_square(rows: Sequence[int], additive: Additive) -> float:
+    """The weighted mean of (y - m)^2; the squares are float64, their sum is exact.
+
+    From sums of squares it could be had without the rows, but with rounded w*y that cancels where
+    targets are large and close together.
+    """
+    mean = additive.mean(rows)
+    squares = [Fraction((additive.targets[row] - mean) ** 2) for row in rows]
+    weights = [additive.vectors[row][1] for row in rows]
+    return float(sum(w * square for w, square in zip(weights, squares, strict=True)) / sum(weights))

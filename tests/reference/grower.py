@@ -77,18 +77,9 @@ def grow(problem: Problem) -> list[Node]:
 
 
 def make_node(rows: list[int], path: str, key: int, problem: Problem) -> Node:
-    stats = problem.additive.total(rows)
-    return Node(rows, stats, node_impurity(rows, stats, problem), path, key)
-
-
-def node_impurity(rows: list[int], stats: Vector, problem: Problem) -> float:
-    if is_pure(rows, problem.additive):
-        return 0.0
-    return impurity(problem.rules.criterion, stats, problem.additive)
-
-
-def is_pure(rows: list[int], additive: Additive) -> bool:
-    return len({additive.targets[row] for row in rows}) <= 1
+    additive = problem.additive
+    own_impurity = impurity(problem.rules.criterion, rows, additive)
+    return Node(rows, additive.total(rows), own_impurity, path, key)
 
 
 def choose_split(node: Node, root: Node, problem: Problem) -> bool:
@@ -110,7 +101,7 @@ def must_be_leaf(node: Node, problem: Problem) -> bool:
         or n_rows < rules.min_samples_split
         or n_rows < 2 * rules.min_samples_leaf
         or problem.additive.weight(node.stats) < 2 * rules.min_weight_leaf
-        or is_pure(node.rows, problem.additive)
+        or problem.additive.is_pure(node.rows)
         or node.impurity <= rules.min_impurity
     )
 
@@ -126,18 +117,16 @@ def node_splits(node: Node, problem: Problem) -> list[Split]:
 
 
 def impurity_decrease(node: Node, root: Node, problem: Problem) -> float:
-    """In float64, left to right as written in the contract.
-
-    A split never makes things worse: where rounding says so, the decrease is zero.
-    """
-    left, right = split_rows(node, problem)
-    left_stats, right_stats = node.split.left, subtract(node.stats, node.split.left)
+    """In float64, left to right as written in the contract; zero where rounding goes below."""
+    right_stats = subtract(node.stats, node.split.left)
     w, w_left, w_right, w_root = (
         float(problem.additive.weight(stats))
-        for stats in (node.stats, left_stats, right_stats, root.stats)
+        for stats in (node.stats, node.split.left, right_stats, root.stats)
     )
-    left_impurity = node_impurity(left, left_stats, problem)
-    right_impurity = node_impurity(right, right_stats, problem)
+    left_impurity, right_impurity = (
+        impurity(problem.rules.criterion, rows, problem.additive)
+        for rows in split_rows(node, problem)
+    )
     decrease = (
         w / w_root * (node.impurity - w_right / w * right_impurity - w_left / w * left_impurity)
     )

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import isnan
 
 from reference.columns import MISSING, Column
-from reference.grower import Node, Problem, grow, is_pure
+from reference.grower import Node, Problem, grow
 from reference.statistics import Additive
 
 
@@ -67,10 +67,7 @@ def node_value(node: Node, additive: Additive) -> list[float]:
     if additive.n_classes:
         w = sum(node.stats[1:])
         return [float(Fraction(x, w)) for x in node.stats[1:]]
-    if is_pure(node.rows, additive):
-        return [additive.targets[node.rows[0]]]
-    _, w, s, *_ = (n * unit for n, unit in zip(node.stats, additive.units, strict=True))
-    return [float(s / w)]
+    return [additive.mean(node.rows)]
 
 
 def goes_left(tree: Tree, node: int, row: Sequence[float]) -> bool:

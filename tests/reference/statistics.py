@@ -5,8 +5,8 @@ targets *are* integers, so their sums are exact and do not depend on the order o
 vector of a row is
 
     classes      (1, x_0, ..., x_{C-1})   x_c its weight times the class multiplier, or 0
-    numbers      (1, w, s, w*y, w*y*y)    s is w*y rounded to float64; the last two are exact and only
-                                          serve the impurity; w = 1 without weights
+    numbers      (1, w, w*y)              w*y rounded to float64 once per row; w = 1 without
+                                          weights
 
 The core rounds class weights that need more than 61 bits; this twin never does (`class_bits` says
 when the two may differ in a last bit).
@@ -33,6 +33,16 @@ class Additive:
 
     def weight(self, stats: Vector) -> Fraction:
         return weight(stats, self.n_classes) * self.units[1]
+
+    def is_pure(self, rows: Sequence[int]) -> bool:
+        return len({self.targets[row] for row in rows}) <= 1
+
+    def mean(self, rows: Sequence[int]) -> float:
+        """S/W, correctly rounded; of equal targets that target."""
+        if self.is_pure(rows):
+            return self.targets[rows[0]]
+        _, w, s = (n * unit for n, unit in zip(self.total(rows), self.units, strict=True))
+        return float(s / w)
 
 
 def add(vectors: Sequence[Vector], length: int) -> Vector:
@@ -76,9 +86,7 @@ def add_up_numbers(targets: Sequence[float], weights: Sequence[float] | None = N
     targets = [float(y) for y in targets]
     w = [1.0] * len(targets) if weights is None else [float(x) for x in weights]
     s = [x * y for x, y in zip(w, targets, strict=True)]
-    t = [Fraction(x) * Fraction(y) for x, y in zip(w, targets, strict=True)]
-    q = [x * Fraction(y) for x, y in zip(t, targets, strict=True)]
-    grids = [to_grid(numbers) for numbers in (w, s, t, q)]
+    grids = [to_grid(numbers) for numbers in (w, s)]
     vectors = tuple((1, *entries) for entries in zip(*(grid for grid, _ in grids), strict=True))
     units = (Fraction(1), *(unit for _, unit in grids))
     return Additive(vectors, units, tuple(targets), 0)
