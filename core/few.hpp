@@ -4,6 +4,9 @@
 // As the kernels of kernels.hpp this needs unit weights. Columns that it cannot decide go to the exact scans. In a
 // small node a bit per code tells which entries are in use, so that nothing is cleared or read in vain.
 // (100,000 x 20 columns of 32 values: 4 times the exact scan of one column at a time.)
+//
+// A large node keeps its histograms of classes: of its two children only the smaller is counted, the other is the
+// difference. Smaller nodes count only the classes that they have.
 #pragma once
 
 #include <bit>
@@ -23,19 +26,23 @@ public:
 
     size_t stride() const { return totals_.size(); }
 
-    void prepare(const NodeView<Target>& node) {
+    // all_classes: labels are the classes themselves, as in kept histograms.
+    void prepare_labels(const NodeView<Target>& node, bool all_classes) {
         label_of_.resize(node.totals.slots.size());
         class_of_.clear();
         totals_.clear();
         squares_ = 0;
         for (size_t k = 0; k < label_of_.size(); ++k) {
             int64_t count = node.totals.slots[k];
-            if (count == 0) continue;
+            if (count == 0 && !all_classes) continue;
             label_of_[k] = static_cast<uint32_t>(totals_.size());
             class_of_.push_back(k);
             totals_.push_back(count);
             squares_ += static_cast<double>(count) * static_cast<double>(count);
         }
+    }
+    void prepare(const NodeView<Target>& node) {
+        prepare_labels(node, false);
         labels_.resize(node.rows.size());
         for (size_t i = 0; i < node.rows.size(); ++i)
             labels_[i] = label_of_[static_cast<size_t>(node.target.classes[node.rows[i]])];
@@ -174,6 +181,17 @@ public:
         while (first < last) first = search_large(job, first, last, exact);
     }
 
+    // The same from the histograms that the node has kept.
+    template <class Exact>
+    void search_kept(const Job& job, size_t first, size_t last, const Entry* histogram, Exact&& exact) {
+        groups_.prepare_labels(job.node, true);
+        for (size_t k = first; k < last; ++k) {
+            size_t start = job.layout.few_starts[k], n_codes = job.layout.few_starts[k + 1] - start;
+            list_used(histogram + start * groups_.stride(), n_codes);
+            scan(job, job.layout.few_columns[k], histogram + start * groups_.stride(), exact);
+        }
+    }
+
 private:
     static constexpr size_t kSmall = 64;         // rows
     static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
@@ -211,9 +229,7 @@ private:
         for (size_t k = 0; k < starts_.size(); ++k) {
             uint32_t column = job.layout.few_columns[first + k];
             const Entry* lines = histogram_.data() + starts_[k];
-            used_.clear();
-            for (uint32_t code = 0; code <= job.layout.table->columns[column].n_codes; ++code)
-                if (groups_.is_used(lines + code * stride)) used_.push_back(code);
+            list_used(lines, job.layout.table->columns[column].n_codes + 1);
             scan(job, column, lines, exact);
         }
         std::fill_n(histogram_.begin(), n_entries, Entry{});
@@ -231,6 +247,12 @@ private:
             const uint8_t* codes = job.layout.few_line(rows[i]) + first;
             for (size_t k = 0; k < n_columns; ++k) groups_.add_row(histogram + starts[k] + codes[k] * stride, i);
         }
+    }
+
+    void list_used(const Entry* lines, size_t n_codes) {
+        used_.clear();
+        for (uint32_t code = 0; code < n_codes; ++code)
+            if (groups_.is_used(lines + code * groups_.stride())) used_.push_back(code);
     }
 
     // One column, from the lines of the codes in used_ (ascending; the missing code is the last).
@@ -273,6 +295,24 @@ private:
     std::vector<uint32_t> starts_, used_;
     std::vector<Entry> histogram_;  // all zero between searches
 };
+
+// Kept histograms: rows by (column, code, class) of the few-valued columns first .. last - 1.
+inline void count_rows(const Layout& layout, const ClassTarget<int64_t>& target, std::span<const uint32_t> rows,
+                       size_t first, size_t last, uint32_t* histogram) {
+    constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
+    size_t n_classes = target.width();
+    for (size_t i = 0; i < rows.size(); ++i) {
+        if (i + kAhead < rows.size()) __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
+        const uint8_t* codes = layout.few_line(rows[i]);
+        uint32_t* labelled = histogram + target.classes[rows[i]];
+        for (size_t k = first; k < last; ++k) ++labelled[(layout.few_starts[k] + codes[k]) * n_classes];
+    }
+}
+
+// Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting.
+inline bool keeps_histograms(const Layout& layout, size_t n_rows, size_t n_classes) {
+    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_classes && n_rows > 64;
+}
 
 // Which search of few-valued columns a target has; the wide ones have none.
 template <class Target>

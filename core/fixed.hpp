@@ -167,15 +167,15 @@ Fixed<N + M> multiply(const Fixed<N>& a, const Fixed<M>& b) {
     Fixed<N> left = a.magnitude();
     Fixed<M> right = b.magnitude();
     Fixed<N + M> product;
-    for (int i = 0; i < N; ++i) {
-        if (left.limb[i] == 0) continue;
+    int n_left = (left.bit_length() + 63) / 64, n_right = (right.bit_length() + 63) / 64;
+    for (int i = 0; i < n_left; ++i) {
         uint64_t carry = 0;
-        for (int j = 0; j < M; ++j) {
+        for (int j = 0; j < n_right; ++j) {
             Wide128 sum = Wide128{left.limb[i]} * right.limb[j] + product.limb[i + j] + carry;
             product.limb[i + j] = static_cast<uint64_t>(sum);
             carry = static_cast<uint64_t>(sum >> 64);
         }
-        product.limb[i + M] = carry;
+        product.limb[i + n_right] = carry;
     }
     return a.is_negative() != b.is_negative() ? -product : product;
 }

@@ -50,6 +50,7 @@ struct Node : Part<Target> {
     int64_t depth = 0;
     uint64_t key = 0;
     std::vector<Stretch> stretches;
+    std::vector<uint32_t> histogram;  // kept (few.hpp), or empty
     // Set when the node is opened:
     Split split;
     Part<Target> left, right;
@@ -211,9 +212,10 @@ private:
         return false;
     }
 
-    Split find_split(const Node<Target>& node, int worker) {
+    Split find_split(Node<Target>& node, int worker) {
         NodeView<Target> view{target_, rules_, node.totals, node.context, rows_of(node), node.begin, node.end};
         prepare_float64(view, node.description);
+        if (view.has_kernel && node.histogram.empty() && keeps_histogram(node)) count_rows_of(node, node.histogram, worker);
         Desk<Target>& desk = desks_[static_cast<size_t>(worker)];
         desk.findings.reset();
         if (rules_.max_features < table_.columns.size())
@@ -233,7 +235,7 @@ private:
     void search_range(const NodeView<Target>& view, const Node<Target>& node, size_t first, size_t last, Desk<Target>& desk) {
         Search<Target> search(layout_, view, desk.scratch, desk.findings);
         size_t n_few = layout_.few_columns.size(), n_dense = n_few + layout_.other_columns.size();
-        search.few(desk.few, std::min(first, n_few), std::min(last, n_few));
+        search.few(desk.few, std::min(first, n_few), std::min(last, n_few), node.histogram);
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
             if (node.size() > kCheckedCells) workers_.check();
             search.column(layout_.other_columns[k - n_few]);
@@ -362,11 +364,40 @@ private:
         node.right.asked_end = node.asked_end;
     }
 
+    bool keeps_histogram(const Part<Target>& part) const {
+        if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
+        return rules_.max_features >= table_.columns.size() && keeps_histograms(layout_, part.size(), target_.width());
+    }
+    void count_rows_of(const Part<Target>& part, std::vector<uint32_t>& histogram, int worker) {
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            histogram.assign(layout_.few_starts.back() * target_.width(), 0);
+            size_t n_few = layout_.few_columns.size();
+            size_t n_tasks = is_shared(worker, part.size() * n_few) ? desks_.size() : 1;
+            workers_.for_each(n_tasks, [&](size_t task, int) {
+                count_rows(layout_, target_, rows_of(part), n_few * task / n_tasks, n_few * (task + 1) / n_tasks,
+                           histogram.data());
+            });
+        }
+    }
+    // The smaller child is counted, the larger one takes what remains.
+    void divide_histogram(Node<Target>& node, std::optional<Node<Target>>& left, std::optional<Node<Target>>& right, int worker) {
+        bool is_left_smaller = node.left.size() <= node.right.size();
+        std::optional<Node<Target>>& larger = is_left_smaller ? right : left;
+        std::optional<Node<Target>>& smaller = is_left_smaller ? left : right;
+        if (node.histogram.empty() || !larger || !keeps_histogram(*larger)) return;
+        std::vector<uint32_t> counted;
+        count_rows_of(is_left_smaller ? node.left : node.right, counted, worker);
+        for (size_t k = 0; k < counted.size(); ++k) node.histogram[k] -= counted[k];
+        larger->histogram = std::move(node.histogram);
+        if (smaller && keeps_histogram(*smaller)) smaller->histogram = std::move(counted);
+    }
+
     // The children that are not surely leaves; orders and stretches follow their rows.
     std::pair<std::optional<Node<Target>>, std::optional<Node<Target>>> divide(Node<Target>& node, GrowingTree& tree, int worker) {
         std::optional<Node<Target>> left, right;
         if (!is_leaf(node.left, node.depth + 1)) left = make_child(node, node.left, true);
         if (!is_leaf(node.right, node.depth + 1)) right = make_child(node, node.right, false);
+        divide_histogram(node, left, right, worker);
         if ((left || right) && !(layout_.orders.empty() && node.stretches.empty())) {
             Sides& sides = desks_[static_cast<size_t>(worker)].sides;
             for (size_t k = node.begin; k < node.end; ++k) sides.set(layout_.rows[k], k < node.left.end);

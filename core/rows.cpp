@@ -91,6 +91,8 @@ Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<con
     auto is_numeric = [&](uint32_t k) { return !table.columns[k].is_categorical; };
     auto categorical = std::stable_partition(layout.few_columns.begin(), layout.few_columns.end(), is_numeric);
     layout.n_few_numeric = static_cast<size_t>(categorical - layout.few_columns.begin());
+    layout.few_starts.assign(1, 0);
+    for (uint32_t k : layout.few_columns) layout.few_starts.push_back(layout.few_starts.back() + table.columns[k].n_codes + 1);
     line_up_few(table, layout, workers);
     if (has_lookups) {
         layout.position.assign(table.n_rows, UINT32_MAX);

@@ -34,6 +34,7 @@ struct Layout {
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
     std::vector<uint32_t> few_columns;    // dense, few codes, searched together (few.hpp): numeric ones first
     size_t n_few_numeric = 0;
+    std::vector<uint32_t> few_starts;     // where the codes of each begin if all are numbered through, and the end
     std::vector<uint8_t> few_codes;       // their codes, one line per row of the table
     std::vector<uint32_t> other_columns;  // all that are neither few nor listed
     std::vector<uint32_t> position;       // of a row in `rows`; only where sparse columns are looked up

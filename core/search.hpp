@@ -46,10 +46,14 @@ public:
         });
     }
 
-    // Columns first .. last - 1 of layout.few_columns.
-    void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last) {
+    // Columns first .. last - 1 of layout.few_columns; kept: the node's histograms, if it has any.
+    void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last, const std::vector<uint32_t>& kept) {
         auto exact = [&](uint32_t at) { column(at); };
         if constexpr (!std::is_same_v<typename FewSearchOf<Target>::Type, void*>) {
+            if constexpr (Target::is_classification) {
+                if (!kept.empty())
+                    return together.search_kept({layout_, node_, scratch_, findings_}, first, last, kept.data(), exact);
+            }
             if (node_.has_kernel) {
                 together.search({layout_, node_, scratch_, findings_}, first, last, exact);
                 return;
