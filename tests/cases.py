@@ -98,6 +98,7 @@ def draw_target(rng: random.Random, n_rows: int, n_classes: int) -> list[float]:
             lambda: rng.gauss(0, 1),
             lambda: 1e6 + rng.random(),
             lambda: rng.choice([0.1, 0.2, 0.3]),
+            lambda: rng.choice([-1, 1]) * 10 ** rng.uniform(-15, 15),
         ]
     )
     return [draw() for _ in range(n_rows)]
@@ -112,6 +113,7 @@ def draw_weights(rng: random.Random, n_rows: int) -> list[float] | None:
             lambda: float(rng.randint(0, 2)),
             lambda: rng.randint(1, 1024) / 1024,
             lambda: rng.choice([0.0, rng.random()]),
+            lambda: 10 ** rng.uniform(-8, 8),
         ]
     )
     if draw is None:

@@ -40,14 +40,14 @@ def core_rules(rules: Rules, n_columns: int, multipliers: list[float] | None) ->
 
 
 def make_source(rows, n_categories, is_sparse: bool = False) -> _native.Source:
-    """Sparse: numeric columns by their non-zeros and some stored zeros, one call per column."""
+    """Sparse: every column by its non-zeros and some stored zeros, one call per column."""
     matrix = np.array(rows, dtype=np.float64)
     source = _native.Source(*matrix.shape)
     source.add_dense(0, matrix)
     for column, n in enumerate(n_categories):
         if n:
             source.set_categories(column, n)
-        elif is_sparse:
+        if is_sparse:
             stored = [row for row, x in enumerate(matrix[:, column]) if x != 0 or row % 5 == 0]
             indices = np.array(stored, dtype=np.int64 if column % 2 else np.int32)
             indptr = np.array([0, len(stored)], dtype=indices.dtype)

@@ -1,7 +1,7 @@
 """The core against the plain-Python twin on thousands of tiny data sets.
 
 Where the contract's roundings are reproducible (gini with class weights of at most 61 bits, squared
-error) the trees are identical:
+error without near ties in the order of growth) the trees are identical:
 
     bit for bit   children, columns, thresholds, category sets, missing sides, numbers of rows,
                   weights (one rounding of an exact sum), means (correctly rounded)
@@ -23,7 +23,7 @@ from cases import BASE_SEED, FEW_VALUED, Case, draw_case, draw_rules
 from core_trees import grow_core, make_source, make_sparse_rows, make_table, read_tree
 from reference.audit import audit_tree
 from reference.columns import MISSING
-from reference.grower import Rules
+from reference.grower import Rules, grow
 from reference.pruning import node_costs, pruning_path
 from reference.routing import apply, grow_tree, visited_nodes
 from reference.statistics import class_bits
@@ -45,7 +45,15 @@ def assert_core_agrees(case: Case, is_sparse: bool = False) -> None:
 def is_reproducible(case: Case, problem) -> bool:
     if case.rules.criterion == "gini":
         return class_bits(problem.additive) <= 61
-    return case.rules.criterion == "squared_error"
+    if case.rules.criterion == "squared_error":
+        return case.rules.max_leaf_nodes == 0 or not has_near_tie(grow(problem))
+    return False
+
+
+def has_near_tie(nodes) -> bool:
+    """Whether the last bit of an impurity may decide which node is split next."""
+    decreases = sorted(node.decrease for node in nodes if node.split is not None)
+    return any(b - a <= 1e-12 * b for a, b in pairwise(decreases))
 
 
 def assert_identical(expected, actual, case: Case) -> None:
@@ -184,6 +192,13 @@ def _table_columns(case: Case, is_sparse: bool):
     table = make_table(case, is_sparse)
     columns = range(table.n_columns)
     return [(tuple(table.values(c)), table.codes(c).tolist()) for c in columns]
+
+
+def test_categories_whose_means_round_alike_move_together():
+    """(0.1 + 0.3) / 2 is 0.2 in float64, though not exactly."""
+    case = Case([[0.0], [0.0], [1.0]], [2], [0.1, 0.3, 0.2], 0, None, None, Rules("squared_error"))
+    assert_core_agrees(case)
+    assert grow_core(case).node_count == 1
 
 
 def test_a_tree_of_one_row_is_a_leaf():

@@ -120,8 +120,8 @@ def left_sets(
         return subsets(present)
     if n_classes:  # of two classes, the order by one is the order by the other reversed
         shares = [lambda x, c=c: Fraction(x[c], sum(x[1:])) for c in classes]
-    else:
-        shares = [lambda x: Fraction(x[2], x[1])]
+    else:  # the mean as it is reported, in float64: w*y is rounded, exact means would split hairs
+        shares = [lambda x: float(Fraction(x[2], x[1]))]
     return {left for share in shares for left in prefixes(by_code, present, share)}
 
 
