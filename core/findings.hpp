@@ -22,6 +22,7 @@ struct NodeView {
     bool has_kernel = false;    // do the scans in float64 apply?
     double mean = 0.0;          // regression: the mean, and how far a sum in float64 may be off, in units
     double error = 0.0;
+    double squares = 0.0;       // classes: the sum of the squared totals
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };
@@ -64,6 +65,7 @@ struct Scratch {
     std::vector<Slot> histogram;          // (code, slot); all zero between searches
     std::vector<int64_t> histogram_rows;  // per code
     std::vector<int64_t> scaled;
+    std::vector<int64_t> counts;          // per class; all zero between searches
     std::vector<uint64_t> pairs;          // code << 32 | row
     std::vector<uint32_t> spare;
     std::vector<uint32_t> present;                      // categories in the node,

@@ -92,7 +92,6 @@ struct Desk {
     Sides sides;
     Scratch<typename Target::Slot> scratch;
     typename FewSearchOf<Target>::Type few{};
-    std::vector<uint32_t> spare_codes;
     Findings findings;
 
     uint32_t* spare(size_t size) {
@@ -315,7 +314,7 @@ private:
         for (uint32_t row : rows_of(node)) sides.set(row, is_zero_left);
         auto mark = [&](uint32_t row, uint32_t code) { sides.set(row, code_goes_left(node.split, code)); };
         if (const Stretch* stretch = find_stretch(node, node.split.column)) {
-            for (size_t k = stretch->begin; k < stretch->end; ++k) mark(layout_.listed_rows[k], layout_.listed_codes[k]);
+            for (size_t k = stretch->begin; k < stretch->end; ++k) mark(layout_.listed_words[k] >> layout_.class_bits, layout_.listed_codes[k]);
             return;
         }
         for (size_t k = 0; k < column.listed_rows.size(); ++k) {
@@ -438,20 +437,20 @@ private:
     void divide_stretches(const Node<Target>& node, std::optional<Node<Target>>& left, std::optional<Node<Target>>& right,
                           int worker) {
         Desk<Target>& desk = desks_[static_cast<size_t>(worker)];
+        int bits = layout_.class_bits;
         for (const Stretch& stretch : node.stretches) {
             size_t n = stretch.end - stretch.begin, n_left = 0, n_right = 0;
-            uint32_t* spare = desk.spare(n);
-            desk.spare_codes.resize(std::max(desk.spare_codes.size(), n));
-            uint32_t *rows = layout_.listed_rows.data() + stretch.begin, *codes = layout_.listed_codes.data() + stretch.begin;
+            uint32_t* spare = desk.spare(2 * n);
+            uint32_t *words = layout_.listed_words.data() + stretch.begin, *codes = layout_.listed_codes.data() + stretch.begin;
             for (size_t k = 0; k < n; ++k) {
-                uint32_t row = rows[k], code = codes[k];
-                bool is_left = desk.sides.is_left(row);
-                rows[n_left] = row, codes[n_left] = code;
-                spare[n_right] = row, desk.spare_codes[n_right] = code;
+                uint32_t word = words[k], code = codes[k];
+                bool is_left = desk.sides.is_left(word >> bits);
+                words[n_left] = word, codes[n_left] = code;
+                spare[n_right] = word, spare[n + n_right] = code;
                 n_left += is_left, n_right += !is_left;
             }
-            std::copy_n(spare, n_right, rows + n_left);
-            std::copy_n(desk.spare_codes.begin(), n_right, codes + n_left);
+            std::copy_n(spare, n_right, words + n_left);
+            std::copy_n(spare + n, n_right, codes + n_left);
             size_t middle = stretch.begin + n_left;
             if (left && n_left != 0) left->stretches.push_back({stretch.column, stretch.begin, middle});
             if (right && n_right != 0) right->stretches.push_back({stretch.column, middle, stretch.end});

@@ -23,19 +23,21 @@ void order_rows(const Column& column, std::span<const uint32_t> rows, std::span<
 }
 
 // The listed rows of a sparse column that are in the root, by code.
-void order_listed(const Column& column, const std::vector<bool>& is_member, uint32_t at, Layout& layout) {
+void order_listed(const Column& column, const std::vector<bool>& is_member, std::span<const int32_t> classes, uint32_t at,
+                  Layout& layout) {
     std::vector<std::pair<uint32_t, uint32_t>> entries;
     for (size_t k = 0; k < column.listed_rows.size(); ++k)
         if (is_member.empty() || is_member[column.listed_rows[k]])
             entries.emplace_back(column.listed_codes[k], column.listed_rows[k]);
     if (entries.empty()) return;
     std::sort(entries.begin(), entries.end());
-    size_t begin = layout.listed_rows.size();
+    size_t begin = layout.listed_words.size();
     for (auto [code, row] : entries) {
-        layout.listed_rows.push_back(row);
+        uint32_t label = layout.class_bits == 0 ? 0 : static_cast<uint32_t>(classes[row]);
+        layout.listed_words.push_back(row << layout.class_bits | label);
         layout.listed_codes.push_back(code);
     }
-    layout.root_stretches.push_back({at, begin, layout.listed_rows.size()});
+    layout.root_stretches.push_back({at, begin, layout.listed_words.size()});
 }
 
 // The codes of the few-valued columns, row by row: a node's rows then bring all of them in one cache line.
@@ -74,7 +76,7 @@ Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<con
     for (uint32_t k = 0; k < table.columns.size(); ++k) {
         const Column& column = table.columns[k];
         if (column.is_sparse && keeps_orders) {
-            order_listed(column, is_member, k, layout);
+            order_listed(column, is_member, classes, k, layout);
             continue;
         }
         bool is_few = !column.is_sparse && !column.codes.narrow.empty();

@@ -5,7 +5,7 @@
 //   listed   per sparse column the rows that are not zero, by code, with their codes; each node
 //            has its own stretch of each column that is not all zero in it
 //
-// An order word is row << class_bits | class: the scan of classes needs no other memory.
+// A word of an order or a list is row << class_bits | class: the scan of classes needs no other memory.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Layout {
     std::vector<uint32_t> rows;
     std::vector<int32_t> order_of;        // per column: which order, or -1
     std::vector<std::vector<uint32_t>> orders;
-    std::vector<uint32_t> listed_rows, listed_codes;
+    std::vector<uint32_t> listed_words, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
     std::vector<uint32_t> few_columns;    // dense, few codes, searched together (few.hpp): numeric ones first
     size_t n_few_numeric = 0;

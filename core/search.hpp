@@ -65,9 +65,15 @@ public:
     // A sparse column whose listed rows are kept in order.
     bool stretch(const Stretch& stretch) {
         const Column& column = layout_.table->columns[stretch.column];
+        size_t n_listed = stretch.end - stretch.begin;
+        std::span<const uint32_t> words(layout_.listed_words.data() + stretch.begin, n_listed);
+        std::span<const uint32_t> codes(layout_.listed_codes.data() + stretch.begin, n_listed);
+        ListView list{stretch.column, words, codes, layout_.class_bits, column.zero_code, n_listed < node_.rows.size()};
+        if (codes.back() != column.missing_code() && scan_list_in_float64(node_, list, scratch_, findings_))
+            return list.has_zero || codes.front() != codes.back();
         scratch_.pairs.clear();
-        for (size_t k = stretch.begin; k < stretch.end; ++k)
-            scratch_.pairs.push_back(uint64_t{layout_.listed_codes[k]} << 32 | layout_.listed_rows[k]);
+        for (size_t k = 0; k < n_listed; ++k)
+            scratch_.pairs.push_back(uint64_t{codes[k]} << 32 | words[k] >> layout_.class_bits);
         return sorted_pairs(stretch.column, column, node_.rows.size() - scratch_.pairs.size());
     }
 
