@@ -57,17 +57,19 @@ IndexView index_view(const AnyVector& vector) {
     return {vector.data(), type == Type::int64, vector.shape(0)};
 }
 
-void add_sparse(OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins,
-                size_t n_columns, bool by_columns) {
+void add_sparse(OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices,
+                const AnyVector& begins, size_t n_columns, bool by_columns) {
     SparseView view;
     view.values = {data.data(), data.shape(0) < 2 ? 1 : data.stride(0), element_type(data.dtype())};
     view.indices = index_view(indices);
     view.begins = index_view(begins);
-    if (data.shape(0) != indices.shape(0)) throw DataError("sparse data: as many values as indices are needed");
+    if (data.shape(0) != indices.shape(0))
+        throw DataError("sparse data: as many values as indices are needed");
     view.first_column = first;
     view.n_columns = n_columns;
     self.source.add_sparse(view, by_columns);
-    for (const AnyVector* vector : {&data, &indices, &begins}) self.owners.push_back(nb::cast(*vector));
+    for (const AnyVector* vector : {&data, &indices, &begins})
+        self.owners.push_back(nb::cast(*vector));
 }
 
 // Polls for Ctrl-C, if this is the thread that receives it.
@@ -101,15 +103,18 @@ nb::object give(std::vector<T>&& values) {
 // A read-only view that keeps the object alive.
 template <class T>
 nb::object view(nb::handle owner, const std::vector<T>& values) {
-    return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
+    return nb::cast(
+        nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
 }
 
 template <class T>
 std::vector<T> take(const nb::dict& arrays, const char* name) {
-    if (!arrays.contains(name)) throw DataError(std::string("not a valid tree: the array '") + name + "' is missing");
+    if (!arrays.contains(name))
+        throw DataError(std::string("not a valid tree: the array '") + name + "' is missing");
     Vector<T> array;
     if (!nb::try_cast(arrays[name], array, false))
-        throw DataError(std::string("not a valid tree: the array '") + name + "' has another type or shape");
+        throw DataError(std::string("not a valid tree: the array '") + name +
+                        "' has another type or shape");
     return {array.data(), array.data() + array.shape(0)};
 }
 
@@ -162,7 +167,8 @@ Member make_member(const Table& table, const TargetView& target, const Rules& ru
     member.rows.reserve(table.n_rows);
     for (uint32_t row = 0; row < table.n_rows; ++row) {
         if (!target.weights.empty() && !(target.weights[row] > 0)) continue;
-        if (!rules.class_multipliers.empty() && !(rules.class_multipliers[static_cast<size_t>(target.classes[row])] > 0))
+        if (!rules.class_multipliers.empty() &&
+            !(rules.class_multipliers[static_cast<size_t>(target.classes[row])] > 0))
             continue;
         member.rows.push_back(row);
     }
@@ -177,25 +183,31 @@ void require_target(const Table& table, const TargetView& target, const Rules& r
     if ((target.n_classes == 0) != (rules.criterion == Criterion::squared_error))
         throw DataError("the criterion does not fit the kind of target");
     for (int32_t label : target.classes)
-        if (label < 0 || label >= target.n_classes) throw DataError("a class number is out of range");
+        if (label < 0 || label >= target.n_classes)
+            throw DataError("a class number is out of range");
     for (double y : target.numbers)
         if (!std::isfinite(y)) throw DataError("the target has a value that is not finite");
     for (double weight : target.weights)
-        if (!(weight >= 0) || std::isinf(weight)) throw DataError("a weight is negative or not finite");
-    if (!rules.class_multipliers.empty() && rules.class_multipliers.size() != static_cast<size_t>(target.n_classes))
+        if (!(weight >= 0) || std::isinf(weight))
+            throw DataError("a weight is negative or not finite");
+    if (!rules.class_multipliers.empty() &&
+        rules.class_multipliers.size() != static_cast<size_t>(target.n_classes))
         throw DataError("one multiplier per class is needed");
     for (double multiplier : rules.class_multipliers)
-        if (!(multiplier >= 0) || std::isinf(multiplier)) throw DataError("a class multiplier is negative or not finite");
+        if (!(multiplier >= 0) || std::isinf(multiplier))
+            throw DataError("a class multiplier is negative or not finite");
 }
 
-Tree grow_tree(const Table& table, const AnyVector& target, int n_classes, std::optional<Vector<double>> weights,
-               const Rules& rules, int n_threads, std::optional<Vector<uint32_t>> asked) {
+Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
+               std::optional<Vector<double>> weights, const Rules& rules, int n_threads,
+               std::optional<Vector<uint32_t>> asked) {
     TargetView view;
     view.n_classes = n_classes;
     bool is_plain = target.shape(0) < 2 || target.stride(0) == 1;
     Type type = element_type(target.dtype());
     if (!is_plain || type != (n_classes > 0 ? Type::int32 : Type::float64))
-        throw nb::type_error("treefold: the target must be contiguous int32 (classes) or float64 (numbers)");
+        throw nb::type_error(
+            "treefold: the target must be contiguous int32 (classes) or float64 (numbers)");
     if (n_classes > 0)
         view.classes = {static_cast<const int32_t*>(target.data()), target.shape(0)};
     else
@@ -217,29 +229,52 @@ Tree grow_tree(const Table& table, const AnyVector& target, int n_classes, std::
 
 void bind_source(nb::module_& m) {
     nb::class_<OwnedSource>(m, "Source")
-        .def("__init__", [](OwnedSource* self, size_t n_rows, size_t n_columns) {
-            new (self) OwnedSource{Source(n_rows, n_columns), {}};
-        }, "n_rows"_a, "n_columns"_a)
-        .def("add_dense", [](OwnedSource& self, size_t first, const AnyMatrix& values) {
-            if (values.shape(0) != self.source.n_rows) throw DataError("the array and the source differ in their number of rows");
-            DenseView corner{values.data(), values.stride(0), element_type(values.dtype())};
-            self.source.add_dense(first, values.shape(1), corner, values.stride(1));
-            self.owners.push_back(nb::cast(values));
-        }, "first_column"_a, nb::arg("values").noconvert())
-        .def("add_csc", [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins) {
-            size_t n_columns = begins.shape(0) == 0 ? 0 : begins.shape(0) - 1;
-            add_sparse(self, first, data, indices, begins, n_columns, true);
-        }, "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(), nb::arg("indptr").noconvert())
-        .def("add_csr", [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices, const AnyVector& begins, size_t n_columns) {
-            add_sparse(self, first, data, indices, begins, n_columns, false);
-        }, "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(), nb::arg("indptr").noconvert(), "n_columns"_a)
-        .def("add_table", [](OwnedSource& self, nb::object table) {
-            self.source.add_table(nb::cast<const Table&>(table));
-            self.owners.push_back(std::move(table));
-        }, "table"_a)
-        .def("set_categories", [](OwnedSource& self, size_t column, uint32_t n_categories) {
-            self.source.set_categories(column, n_categories);
-        }, "column"_a, "n_categories"_a);
+        .def(
+            "__init__",
+            [](OwnedSource* self, size_t n_rows, size_t n_columns) {
+                new (self) OwnedSource{Source(n_rows, n_columns), {}};
+            },
+            "n_rows"_a, "n_columns"_a)
+        .def(
+            "add_dense",
+            [](OwnedSource& self, size_t first, const AnyMatrix& values) {
+                if (values.shape(0) != self.source.n_rows)
+                    throw DataError("the array and the source differ in their number of rows");
+                DenseView corner{values.data(), values.stride(0), element_type(values.dtype())};
+                self.source.add_dense(first, values.shape(1), corner, values.stride(1));
+                self.owners.push_back(nb::cast(values));
+            },
+            "first_column"_a, nb::arg("values").noconvert())
+        .def(
+            "add_csc",
+            [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices,
+               const AnyVector& begins) {
+                size_t n_columns = begins.shape(0) == 0 ? 0 : begins.shape(0) - 1;
+                add_sparse(self, first, data, indices, begins, n_columns, true);
+            },
+            "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
+            nb::arg("indptr").noconvert())
+        .def(
+            "add_csr",
+            [](OwnedSource& self, size_t first, const AnyVector& data, const AnyVector& indices,
+               const AnyVector& begins, size_t n_columns) {
+                add_sparse(self, first, data, indices, begins, n_columns, false);
+            },
+            "first_column"_a, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
+            nb::arg("indptr").noconvert(), "n_columns"_a)
+        .def(
+            "add_table",
+            [](OwnedSource& self, nb::object table) {
+                self.source.add_table(nb::cast<const Table&>(table));
+                self.owners.push_back(std::move(table));
+            },
+            "table"_a)
+        .def(
+            "set_categories",
+            [](OwnedSource& self, size_t column, uint32_t n_categories) {
+                self.source.set_categories(column, n_categories);
+            },
+            "column"_a, "n_categories"_a);
 }
 
 template <class T, class Get>
@@ -249,8 +284,9 @@ nb::object per_column(const Table& table, Get&& get) {
     return give(std::move(values));
 }
 
-nb::object flags(const Table& table, bool Column::*member) {
-    nb::object bytes = per_column<uint8_t>(table, [&](const Column& column) { return column.*member; });
+nb::object flags(const Table& table, bool Column::* member) {
+    nb::object bytes =
+        per_column<uint8_t>(table, [&](const Column& column) { return column.*member; });
     return bytes.attr("view")("bool");
 }
 
@@ -261,39 +297,59 @@ const Column& column_at(const Table& table, size_t column) {
 
 void bind_table(nb::module_& m) {
     nb::class_<Table>(m, "Table")
-        .def("__init__", [](Table* self, const OwnedSource& source, int n_threads) {
-            new (self) Table(run(n_threads, [&](Workers& workers) { return encode(source.source, workers); }));
-        }, "source"_a, "n_threads"_a)
+        .def(
+            "__init__",
+            [](Table* self, const OwnedSource& source, int n_threads) {
+                new (self) Table(run(
+                    n_threads, [&](Workers& workers) { return encode(source.source, workers); }));
+            },
+            "source"_a, "n_threads"_a)
         .def_ro("n_rows", &Table::n_rows)
         .def_prop_ro("n_columns", [](const Table& self) { return self.columns.size(); })
         .def_prop_ro("nbytes", &Table::nbytes)
-        .def_prop_ro("n_categories", [](const Table& self) {
-            return per_column<int32_t>(self, [](const Column& column) { return column.is_categorical ? column.n_codes : 0; });
-        })
+        .def_prop_ro("n_categories",
+                     [](const Table& self) {
+                         return per_column<int32_t>(self, [](const Column& column) {
+                             return column.is_categorical ? column.n_codes : 0;
+                         });
+                     })
         .def_prop_ro("is_sparse", [](const Table& self) { return flags(self, &Column::is_sparse); })
-        .def_prop_ro("has_missing", [](const Table& self) { return flags(self, &Column::has_missing); })
-        .def_prop_ro("n_codes", [](const Table& self) {
-            return per_column<int64_t>(self, [](const Column& column) { return column.n_codes; });
-        })
-        .def("values", [](const Table& self, size_t at) {
-            const Column& column = column_at(self, at);
-            std::vector<double> values = column.values;
-            for (uint32_t code = 0; column.is_categorical && code < column.n_codes; ++code) values.push_back(code);
-            return give(std::move(values));
-        }, "column"_a)
-        .def("codes", [](const Table& self, size_t at) {
-            const Column& column = column_at(self, at);
-            std::vector<uint32_t> codes(self.n_rows);
-            for (size_t row = 0; row < codes.size(); ++row) codes[row] = column.code_of(row);
-            return give(std::move(codes));
-        }, "column"_a);
+        .def_prop_ro("has_missing",
+                     [](const Table& self) { return flags(self, &Column::has_missing); })
+        .def_prop_ro("n_codes",
+                     [](const Table& self) {
+                         return per_column<int64_t>(
+                             self, [](const Column& column) { return column.n_codes; });
+                     })
+        .def(
+            "values",
+            [](const Table& self, size_t at) {
+                const Column& column = column_at(self, at);
+                std::vector<double> values = column.values;
+                for (uint32_t code = 0; column.is_categorical && code < column.n_codes; ++code)
+                    values.push_back(code);
+                return give(std::move(values));
+            },
+            "column"_a)
+        .def(
+            "codes",
+            [](const Table& self, size_t at) {
+                const Column& column = column_at(self, at);
+                std::vector<uint32_t> codes(self.n_rows);
+                for (size_t row = 0; row < codes.size(); ++row) codes[row] = column.code_of(row);
+                return give(std::move(codes));
+            },
+            "column"_a);
 }
 
 void bind_rules(nb::module_& m) {
     nb::class_<Rules>(m, "Rules")
         .def(nb::init<>())
-        .def_prop_rw("criterion",
-            [](const Rules& self) { return std::string(kCriteria[static_cast<size_t>(self.criterion)]); },
+        .def_prop_rw(
+            "criterion",
+            [](const Rules& self) {
+                return std::string(kCriteria[static_cast<size_t>(self.criterion)]);
+            },
             [](Rules& self, const std::string& name) { self.criterion = parse_criterion(name); })
         .def_rw("max_depth", &Rules::max_depth)
         .def_rw("min_samples_split", &Rules::min_samples_split)
@@ -305,17 +361,25 @@ void bind_rules(nb::module_& m) {
         .def_rw("min_impurity", &Rules::min_impurity)
         .def_rw("seed", &Rules::seed)
         .def_rw("tree", &Rules::tree)
-        .def_prop_rw("class_multipliers",
-            [](nb::handle self) { return view(self, nb::cast<const Rules&>(self).class_multipliers); },
+        .def_prop_rw(
+            "class_multipliers",
+            [](nb::handle self) {
+                return view(self, nb::cast<const Rules&>(self).class_multipliers);
+            },
             [](Rules& self, std::optional<Vector<double>> values) {
                 self.class_multipliers.clear();
-                if (values) self.class_multipliers.assign(values->data(), values->data() + values->shape(0));
-            }, nb::for_setter(nb::arg("values").none()));
+                if (values)
+                    self.class_multipliers.assign(values->data(),
+                                                  values->data() + values->shape(0));
+            },
+            nb::for_setter(nb::arg("values").none()));
 }
 
 template <class T>
-void bind_array(nb::class_<Tree>& tree, const char* name, std::vector<T> Tree::*member) {
-    tree.def_prop_ro(name, [member](nb::handle self) { return view(self, nb::cast<const Tree&>(self).*member); });
+void bind_array(nb::class_<Tree>& tree, const char* name, std::vector<T> Tree::* member) {
+    tree.def_prop_ro(name, [member](nb::handle self) {
+        return view(self, nb::cast<const Tree&>(self).*member);
+    });
 }
 
 void bind_tree(nb::module_& m) {
@@ -325,25 +389,42 @@ void bind_tree(nb::module_& m) {
         .def_prop_ro("n_features", [](const Tree& self) { return self.n_categories.size(); })
         .def_prop_ro("max_depth", &Tree::depth)
         .def_prop_ro("n_leaves", &Tree::n_leaves)
-        .def_prop_ro("value", [](nb::handle self) {
-            const Tree& tree = nb::cast<const Tree&>(self);
-            return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(tree.value.data(), {tree.size(), tree.n_values()}, self));
-        })
+        .def_prop_ro("value",
+                     [](nb::handle self) {
+                         const Tree& tree = nb::cast<const Tree&>(self);
+                         return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(
+                             tree.value.data(), {tree.size(), tree.n_values()}, self));
+                     })
         .def_static("from_arrays", &tree_from_arrays, "arrays"_a, "n_classes"_a)
         .def("to_arrays", &tree_to_arrays)
-        .def("apply", [](const Tree& self, const OwnedSource& source, int n_threads) {
-            return give(run(n_threads, [&](Workers& workers) { return apply(self, source.source, workers); }));
-        }, "source"_a, "n_threads"_a)
-        .def("decision_path", [](const Tree& self, const OwnedSource& source, int n_threads) {
-            DecisionPath path = run(n_threads, [&](Workers& workers) { return decision_path(self, source.source, workers); });
-            return nb::make_tuple(give(std::move(path.begins)), give(std::move(path.nodes)));
-        }, "source"_a, "n_threads"_a)
-        .def("prune", [](const Tree& self, double ccp_alpha) { return prune(self, ccp_alpha); }, "ccp_alpha"_a)
-        .def("pruning_path", [](const Tree& self) {
-            PruningPath path = pruning_path(self);
-            return nb::make_tuple(give(std::move(path.alphas)), give(std::move(path.impurities)));
-        })
-        .def("feature_importances", [](const Tree& self) { return give(feature_importances(self)); });
+        .def(
+            "apply",
+            [](const Tree& self, const OwnedSource& source, int n_threads) {
+                return give(run(n_threads, [&](Workers& workers) {
+                    return apply(self, source.source, workers);
+                }));
+            },
+            "source"_a, "n_threads"_a)
+        .def(
+            "decision_path",
+            [](const Tree& self, const OwnedSource& source, int n_threads) {
+                DecisionPath path = run(n_threads, [&](Workers& workers) {
+                    return decision_path(self, source.source, workers);
+                });
+                return nb::make_tuple(give(std::move(path.begins)), give(std::move(path.nodes)));
+            },
+            "source"_a, "n_threads"_a)
+        .def(
+            "prune", [](const Tree& self, double ccp_alpha) { return prune(self, ccp_alpha); },
+            "ccp_alpha"_a)
+        .def("pruning_path",
+             [](const Tree& self) {
+                 PruningPath path = pruning_path(self);
+                 return nb::make_tuple(give(std::move(path.alphas)),
+                                       give(std::move(path.impurities)));
+             })
+        .def("feature_importances",
+             [](const Tree& self) { return give(feature_importances(self)); });
     bind_array(tree, "children_left", &Tree::children_left);
     bind_array(tree, "children_right", &Tree::children_right);
     bind_array(tree, "feature", &Tree::feature);
@@ -359,7 +440,8 @@ void bind_tree(nb::module_& m) {
 
 bool cpu_runs_v3() {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif

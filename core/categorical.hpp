@@ -18,10 +18,10 @@ public:
 
     // scratch.present lists the categories of the node; scratch.histogram and histogram_rows have their
     // statistics and, at n_codes, those of the missing rows.
-    CategoricalScan(const NodeView<Target>& node, uint32_t column, uint32_t n_codes, Scratch<Slot>& scratch,
-                    Findings& findings)
-        : node_(node), column_(column), n_codes_(n_codes), width_(node.target.width()), scratch_(scratch),
-          findings_(findings) {
+    CategoricalScan(const NodeView<Target>& node, uint32_t column, uint32_t n_codes,
+                    Scratch<Slot>& scratch, Findings& findings)
+        : node_(node), column_(column), n_codes_(n_codes), width_(node.target.width()),
+          scratch_(scratch), findings_(findings) {
         missing_rows_ = scratch.histogram_rows[n_codes];
     }
 
@@ -71,7 +71,8 @@ private:
         auto& order = scratch_.by_share;
         order.clear();
         for (uint32_t code : scratch_.present)
-            order.emplace_back(node_.target.share(category(code), k, node_.context, scratch_.scaled), code);
+            order.emplace_back(
+                node_.target.share(category(code), k, node_.context, scratch_.scaled), code);
         std::sort(order.begin(), order.end());
         start();
         std::vector<uint32_t>& codes = scratch_.chosen;
@@ -132,14 +133,16 @@ private:
         for (uint32_t code : codes) split.left_set[code / 64] |= uint64_t{1} << (code % 64);
         split.missing_left = with_missing;
         if (has_bit(split.left_set.data(), scratch_.present[0])) return split;
-        for (uint32_t code : scratch_.present) split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
+        for (uint32_t code : scratch_.present)
+            split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
         split.missing_left = !with_missing;
         return split;
     }
 
     bool weighs_enough(Side<Slot> side) {
         return node_.rules.min_weight_leaf <= 0.0 ||
-               node_.target.weight_of(side, node_.context, scratch_.scaled) >= node_.rules.min_weight_leaf;
+               node_.target.weight_of(side, node_.context, scratch_.scaled) >=
+                   node_.rules.min_weight_leaf;
     }
 
     const NodeView<Target>& node_;

@@ -59,12 +59,14 @@ inline double sum_of_squares(std::span<const int64_t> x, int64_t total) {
         return static_cast<double>(sum);
     }
     unsigned __int128 sum = 0;
-    for (int64_t part : x) sum += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
+    for (int64_t part : x)
+        sum += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
     return static_cast<double>(sum);
 }
 
 // W log2 W - sum x log2 x: the entropy times W.
-inline __int128 entropy_times_weight(std::span<const int64_t> x, int64_t total, const Logarithms& logs) {
+inline __int128 entropy_times_weight(std::span<const int64_t> x, int64_t total,
+                                     const Logarithms& logs) {
     __int128 sum = logs.times_log(total);
     for (int64_t part : x) sum -= logs.times_log(part);
     return sum;
@@ -73,8 +75,9 @@ inline __int128 entropy_times_weight(std::span<const int64_t> x, int64_t total, 
 inline constexpr double kLogUnit = 1.0 / (int64_t{1} << 57);
 
 // parent_entropy: entropy_times_weight of the node, used by the entropy criteria.
-inline double class_quality(Criterion criterion, std::span<const int64_t> left, std::span<const int64_t> right,
-                            __int128 parent_entropy, const Logarithms& logs) {
+inline double class_quality(Criterion criterion, std::span<const int64_t> left,
+                            std::span<const int64_t> right, __int128 parent_entropy,
+                            const Logarithms& logs) {
     int64_t weight_left = total_of(left), weight_right = total_of(right);
     if (criterion == Criterion::gini)
         return sum_of_squares(left, weight_left) / static_cast<double>(weight_left) +
@@ -82,17 +85,20 @@ inline double class_quality(Criterion criterion, std::span<const int64_t> left, 
     __int128 gain = parent_entropy - entropy_times_weight(left, weight_left, logs) -
                     entropy_times_weight(right, weight_right, logs);
     if (criterion == Criterion::entropy) return static_cast<double>(gain);
-    __int128 split_information = logs.times_log(weight_left + weight_right) - logs.times_log(weight_left) -
-                                 logs.times_log(weight_right);
+    __int128 split_information = logs.times_log(weight_left + weight_right) -
+                                 logs.times_log(weight_left) - logs.times_log(weight_right);
     return static_cast<double>(gain) / static_cast<double>(split_information);
 }
 
-inline double class_impurity(Criterion criterion, std::span<const int64_t> x, const Logarithms& logs) {
+inline double class_impurity(Criterion criterion, std::span<const int64_t> x,
+                             const Logarithms& logs) {
     int64_t total = total_of(x);
     double weight = static_cast<double>(total);
     if (criterion == Criterion::gini) {
-        unsigned __int128 squares = 0, whole = static_cast<unsigned __int128>(total) * static_cast<uint64_t>(total);
-        for (int64_t part : x) squares += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
+        unsigned __int128 squares = 0, whole = static_cast<unsigned __int128>(total) *
+                                               static_cast<uint64_t>(total);
+        for (int64_t part : x)
+            squares += static_cast<unsigned __int128>(part) * static_cast<uint64_t>(part);
         return static_cast<double>(whole - squares) / static_cast<double>(whole);
     }
     return static_cast<double>(entropy_times_weight(x, total, logs)) * kLogUnit / weight;

@@ -45,13 +45,14 @@ uint64_t order_key(double value) {
 }
 
 [[noreturn]] void reject(size_t column, size_t row, const std::string& what) {
-    throw DataError("column " + std::to_string(column) + " has " + what + " in row " + std::to_string(row));
+    throw DataError("column " + std::to_string(column) + " has " + what + " in row " +
+                    std::to_string(row));
 }
 
 // Per-thread memory of the sort, allocated once and used for column after column.
 struct Scratch {
-    std::vector<double> values;                    // one stretch per column of the group in work
-    std::unique_ptr<uint64_t[]> words, other;      // (key, row), and where a pass puts them
+    std::vector<double> values;  // one stretch per column of the group in work
+    std::unique_ptr<uint64_t[]> words, other;  // (key, row), and where a pass puts them
     size_t capacity = 0;
     std::vector<uint32_t> counts;
 
@@ -159,8 +160,10 @@ void radix_sort(size_t count, Scratch& scratch) {
         uint32_t* next = scratch.counts.data() + pass * kBuckets;
         if (next[from[0] >> kShifts[pass] & (kBuckets - 1)] == count) continue;
         uint32_t sum = 0;
-        for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) sum += std::exchange(next[bucket], sum);
-        for (size_t k = 0; k < count; ++k) to[next[from[k] >> kShifts[pass] & (kBuckets - 1)]++] = from[k];
+        for (uint32_t bucket = 0; bucket < kBuckets; ++bucket)
+            sum += std::exchange(next[bucket], sum);
+        for (size_t k = 0; k < count; ++k)
+            to[next[from[k] >> kShifts[pass] & (kBuckets - 1)]++] = from[k];
         std::swap(from, to);
     }
     if (from != scratch.words.get()) std::swap(scratch.words, scratch.other);
@@ -206,7 +209,8 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
     scratch.reserve_sort(values.size());
     size_t count = 0;
     for (size_t row = 0; row < values.size(); ++row)
-        if (values[row] == values[row]) scratch.words[count++] = (order_key(values[row]) >> 32) << 32 | row;
+        if (values[row] == values[row])
+            scratch.words[count++] = (order_key(values[row]) >> 32) << 32 | row;
     ranks.has_missing = count < values.size();
     ranks.distinct.reserve(sort_rows(values.data(), count, scratch));
     const uint64_t* words = scratch.words.get();
@@ -218,9 +222,11 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
 }
 
 template <class Code>
-void fill_codes(std::span<const double> values, Scratch& scratch, Ranks& ranks, std::vector<Code>& codes) {
+void fill_codes(std::span<const double> values, Scratch& scratch, Ranks& ranks,
+                std::vector<Code>& codes) {
     codes.resize(values.size());
-    rank_by_sort(values, scratch, ranks, [&](uint32_t row, uint32_t code) { codes[row] = static_cast<Code>(code); });
+    rank_by_sort(values, scratch, ranks,
+                 [&](uint32_t row, uint32_t code) { codes[row] = static_cast<Code>(code); });
     if (!ranks.has_missing) return;
     for (size_t row = 0; row < values.size(); ++row)
         if (values[row] != values[row]) codes[row] = static_cast<Code>(ranks.distinct.size());
@@ -236,7 +242,8 @@ void encode_numeric(std::span<const double> values, Scratch& scratch, Column& co
             fill_codes(values, scratch, ranks, column.codes.middle);
         } else {
             fill_codes(values, scratch, ranks, column.codes.wide);
-            if (ranks.distinct.size() < UINT16_MAX) {  // many rows, fewer values: two bytes are enough
+            if (ranks.distinct.size() <
+                UINT16_MAX) {  // many rows, fewer values: two bytes are enough
                 column.codes.middle.assign(column.codes.wide.begin(), column.codes.wide.end());
                 column.codes.wide = {};
             }
@@ -256,14 +263,16 @@ void store_codes(const std::vector<uint32_t>& codes, Column& column) {
         column.codes.wide = codes;
 }
 
-void encode_categories(std::span<const double> values, uint32_t n_categories, size_t at, Column& column) {
+void encode_categories(std::span<const double> values, uint32_t n_categories, size_t at,
+                       Column& column) {
     std::vector<uint32_t> codes(values.size());
     for (size_t row = 0; row < values.size(); ++row) {
         double value = values[row];
         bool is_missing = value != value;
         if (!is_missing && !(value >= 0 && value < n_categories && value == std::floor(value)))
-            reject(at, row, "the category number " + std::to_string(value) + ", which is not one of 0 to " +
-                                std::to_string(n_categories - 1) + ",");
+            reject(at, row,
+                   "the category number " + std::to_string(value) + ", which is not one of 0 to " +
+                       std::to_string(n_categories - 1) + ",");
         codes[row] = is_missing ? n_categories : static_cast<uint32_t>(value);
         column.has_missing |= is_missing;
     }
@@ -272,8 +281,8 @@ void encode_categories(std::span<const double> values, uint32_t n_categories, si
     store_codes(codes, column);
 }
 
-void encode_dense(std::span<const double> values, const ColumnView& view, size_t at, Scratch& scratch,
-                  Column& column) {
+void encode_dense(std::span<const double> values, const ColumnView& view, size_t at,
+                  Scratch& scratch, Column& column) {
     if (view.n_categories != 0)
         encode_categories(values, view.n_categories, at, column);
     else
@@ -288,7 +297,8 @@ struct Listed {
 
 Listed list_entries(const SparseView& block, size_t within, size_t at) {
     Listed listed;
-    auto begin = static_cast<size_t>(block.begins[within]), end = static_cast<size_t>(block.begins[within + 1]);
+    auto begin = static_cast<size_t>(block.begins[within]),
+         end = static_cast<size_t>(block.begins[within + 1]);
     listed.values.reserve(end - begin);
     listed.rows.reserve(end - begin);
     with_type(block.values.type, block.values.data, [&](auto* data) {
@@ -304,10 +314,12 @@ Listed list_entries(const SparseView& block, size_t within, size_t at) {
     return listed;
 }
 
-void encode_sparse(const Source& source, const ColumnView& view, size_t at, Scratch& scratch, Column& column) {
+void encode_sparse(const Source& source, const ColumnView& view, size_t at, Scratch& scratch,
+                   Column& column) {
     Listed listed = list_entries(source.blocks[view.block], view.within, at);
     size_t n_rows = source.n_rows;
-    bool is_dense = static_cast<double>(listed.rows.size()) > kSparseShare * static_cast<double>(n_rows);
+    bool is_dense =
+        static_cast<double>(listed.rows.size()) > kSparseShare * static_cast<double>(n_rows);
     if (is_dense || view.n_categories != 0) {
         std::vector<double> values(n_rows, 0.0);
         for (size_t k = 0; k < listed.rows.size(); ++k) values[listed.rows[k]] = listed.values[k];
@@ -316,10 +328,13 @@ void encode_sparse(const Source& source, const ColumnView& view, size_t at, Scra
     }
     Ranks ranks;
     std::vector<uint32_t> codes(listed.rows.size(), kNotANumber);
-    rank_by_sort(listed.values, scratch, ranks, [&](uint32_t k, uint32_t code) { codes[k] = code; });
-    auto zero = std::lower_bound(ranks.distinct.begin(), ranks.distinct.end(), 0.0) - ranks.distinct.begin();
+    rank_by_sort(listed.values, scratch, ranks,
+                 [&](uint32_t k, uint32_t code) { codes[k] = code; });
+    auto zero = std::lower_bound(ranks.distinct.begin(), ranks.distinct.end(), 0.0) -
+                ranks.distinct.begin();
     column.zero_code = static_cast<uint32_t>(zero);
-    ranks.distinct.insert(ranks.distinct.begin() + zero, 0.0);  // not all rows are listed: zero occurs
+    ranks.distinct.insert(ranks.distinct.begin() + zero,
+                          0.0);  // not all rows are listed: zero occurs
     column.n_codes = static_cast<uint32_t>(ranks.distinct.size());
     for (uint32_t& code : codes)
         code = code == kNotANumber ? column.n_codes : code + (code >= column.zero_code ? 1 : 0);
@@ -340,11 +355,13 @@ void encode_group(const Source& source, size_t first, size_t last, Scratch& scra
     auto is_dense = [&](size_t k) { return source.columns[k].kind == ColumnView::Kind::dense; };
     auto loaded = [&](size_t k) { return scratch.values.data() + (k - first) * n_rows; };
     for (size_t k = first; k < last; ++k)
-        if (is_dense(k)) scratch.values.resize(std::max(scratch.values.size(), (k - first + 1) * n_rows));
+        if (is_dense(k))
+            scratch.values.resize(std::max(scratch.values.size(), (k - first + 1) * n_rows));
     for (size_t row = 0; row < n_rows; row += kStretch)
         for (size_t k = first; k < last; ++k)
             if (is_dense(k))
-                load_rows(source.columns[k].dense, row, std::min(row + kStretch, n_rows), loaded(k), k);
+                load_rows(source.columns[k].dense, row, std::min(row + kStretch, n_rows), loaded(k),
+                          k);
     for (size_t k = first; k < last; ++k) {
         const ColumnView& view = source.columns[k];
         if (is_dense(k))

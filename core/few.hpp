@@ -61,7 +61,8 @@ public:
         a_ = b_ = 0;
         n_left_ = 0;
     }
-    void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line, Findings& findings) {
+    void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line,
+                    Findings& findings) {
         if (n_left_ != 0) try_cut(node, column, code, findings);
         for (size_t k = 0; k < stride(); ++k) {
             auto count = static_cast<double>(line[k]), before = static_cast<double>(left_[k]);
@@ -84,7 +85,8 @@ public:
     }
 
 private:
-    void try_cut(const NodeView<Target>& node, uint32_t column, uint32_t next_code, Findings& findings) {
+    void try_cut(const NodeView<Target>& node, uint32_t column, uint32_t next_code,
+                 Findings& findings) {
         double n = static_cast<double>(node.totals.rows), n_left = static_cast<double>(n_left_);
         double reached = a_ * n + (squares_ - 2 * b_) * n_left;
         if (reached < findings.floor * (1 - kSlack) * (n_left * (n - n_left))) return;
@@ -92,12 +94,13 @@ private:
         if (n_left_ < smallest || node.totals.rows - n_left_ < smallest) return;
         subtract(totals_, left_, right_);
         double quality = class_quality(Criterion::gini, left_, right_, 0, node.target.logs);
-        if (quality >= findings.floor) findings.offer(numeric_split(quality, column, code_, next_code));
+        if (quality >= findings.floor)
+            findings.offer(numeric_split(quality, column, code_, next_code));
     }
 
-    std::vector<uint32_t> labels_;    // per row of the node
+    std::vector<uint32_t> labels_;  // per row of the node
     std::vector<uint32_t> label_of_;  // per class
-    std::vector<size_t> class_of_;    // per label
+    std::vector<size_t> class_of_;  // per label
     std::vector<int64_t> totals_, left_, right_;  // per label
     double squares_ = 0, a_ = 0, b_ = 0;
     int64_t n_left_ = 0;
@@ -118,7 +121,8 @@ public:
 
     void prepare(const NodeView<Target>& node) {
         deviations_.resize(node.rows.size());
-        for (size_t i = 0; i < node.rows.size(); ++i) deviations_[i] = node.target.units[node.rows[i]] - node.mean;
+        for (size_t i = 0; i < node.rows.size(); ++i)
+            deviations_[i] = node.target.units[node.rows[i]] - node.mean;
     }
 
     void add_row(Entry* line, size_t i) const {
@@ -132,11 +136,12 @@ public:
         d_ = 0;
         n_left_ = 0;
     }
-    void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line, Findings& findings) {
+    void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line,
+                    Findings& findings) {
         int64_t smallest = node.rules.min_samples_leaf, n_right = node.totals.rows - n_left_;
         if (n_left_ >= smallest && n_right >= smallest)
-            offer_pending(node, {column, code_, code, 0.0}, d_, static_cast<double>(n_left_) * static_cast<double>(n_right),
-                          findings);
+            offer_pending(node, {column, code_, code, 0.0}, d_,
+                          static_cast<double>(n_left_) * static_cast<double>(n_right), findings);
         d_ += line->sum;
         n_left_ += line->count;
         code_ = code;
@@ -183,7 +188,8 @@ public:
 
     // The same from the histograms that the node has kept.
     template <class Exact>
-    void search_kept(const Job& job, size_t first, size_t last, const Entry* histogram, Exact&& exact) {
+    void search_kept(const Job& job, size_t first, size_t last, const Entry* histogram,
+                     Exact&& exact) {
         groups_.prepare_labels(job.node, true);
         for (size_t k = first; k < last; ++k) {
             size_t start = job.layout.few_starts[k], n_codes = job.layout.few_starts[k + 1] - start;
@@ -193,7 +199,7 @@ public:
     }
 
 private:
-    static constexpr size_t kSmall = 64;         // rows
+    static constexpr size_t kSmall = 64;  // rows
     static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
 
     template <class Exact>
@@ -222,7 +228,8 @@ private:
         starts_.clear();
         do {
             starts_.push_back(static_cast<uint32_t>(n_entries));
-            n_entries += (job.layout.table->columns[job.layout.few_columns[next]].n_codes + 1) * stride;
+            n_entries +=
+                (job.layout.table->columns[job.layout.few_columns[next]].n_codes + 1) * stride;
         } while (++next < last && n_entries < kEntries);
         reserve(n_entries);
         fill(job, first);
@@ -243,9 +250,11 @@ private:
         size_t stride = groups_.stride(), n_columns = starts_.size();
         Entry* histogram = histogram_.data();
         for (size_t i = 0; i < rows.size(); ++i) {
-            if (i + kAhead < rows.size()) __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
+            if (i + kAhead < rows.size())
+                __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
             const uint8_t* codes = job.layout.few_line(rows[i]) + first;
-            for (size_t k = 0; k < n_columns; ++k) groups_.add_row(histogram + starts[k] + codes[k] * stride, i);
+            for (size_t k = 0; k < n_columns; ++k)
+                groups_.add_row(histogram + starts[k] + codes[k] * stride, i);
         }
     }
 
@@ -266,7 +275,8 @@ private:
             return;
         }
         groups_.start_cuts();
-        for (uint32_t code : used_) groups_.next_group(job.node, at, code, lines + code * groups_.stride(), job.findings);
+        for (uint32_t code : used_)
+            groups_.next_group(job.node, at, code, lines + code * groups_.stride(), job.findings);
     }
 
     void scan_categories(const Job& job, uint32_t at, const Column& column, const Entry* lines) {
@@ -275,8 +285,8 @@ private:
             reserve_histogram(job.scratch, column.n_codes, width);
             job.scratch.present.clear();
             for (uint32_t code : used_) {
-                job.scratch.histogram_rows[code] =
-                    groups_.give(lines + code * groups_.stride(), job.scratch.histogram.data() + code * width);
+                job.scratch.histogram_rows[code] = groups_.give(
+                    lines + code * groups_.stride(), job.scratch.histogram.data() + code * width);
                 if (code != column.missing_code()) job.scratch.present.push_back(code);
             }
             CategoricalScan<Target>(job.node, at, column.n_codes, job.scratch, job.findings).run();
@@ -297,21 +307,24 @@ private:
 };
 
 // Kept histograms: rows by (column, code, class) of the few-valued columns first .. last - 1.
-inline void count_rows(const Layout& layout, const ClassTarget<int64_t>& target, std::span<const uint32_t> rows,
-                       size_t first, size_t last, uint32_t* histogram) {
+inline void count_rows(const Layout& layout, const ClassTarget<int64_t>& target,
+                       std::span<const uint32_t> rows, size_t first, size_t last,
+                       uint32_t* histogram) {
     constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
     size_t n_classes = target.width();
     for (size_t i = 0; i < rows.size(); ++i) {
         if (i + kAhead < rows.size()) __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
         const uint8_t* codes = layout.few_line(rows[i]);
         uint32_t* labelled = histogram + target.classes[rows[i]];
-        for (size_t k = first; k < last; ++k) ++labelled[(layout.few_starts[k] + codes[k]) * n_classes];
+        for (size_t k = first; k < last; ++k)
+            ++labelled[(layout.few_starts[k] + codes[k]) * n_classes];
     }
 }
 
 // Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting.
 inline bool keeps_histograms(const Layout& layout, size_t n_rows, size_t n_classes) {
-    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_classes && n_rows > 64;
+    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_classes &&
+           n_rows > 64;
 }
 
 // Which search of few-valued columns a target has; the wide ones have none.

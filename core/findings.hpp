@@ -20,9 +20,9 @@ struct NodeView {
     std::span<const uint32_t> rows;
     size_t begin = 0, end = 0;  // its stretch of Layout::rows and of every order
     bool has_kernel = false;    // do the scans in float64 apply?
-    double mean = 0.0;          // regression: the mean, and how far a sum in float64 may be off, in units
+    double mean = 0.0;  // regression: the mean, and how far a sum in float64 may be off, in units
     double error = 0.0;
-    double squares = 0.0;       // classes: the sum of the squared totals
+    double squares = 0.0;  // classes: the sum of the squared totals
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };
@@ -36,7 +36,8 @@ struct Pending {
 struct Findings {
     Split best;
     std::vector<Pending> pending;
-    double floor = -std::numeric_limits<double>::infinity();  // some candidate is at least this good
+    double floor =
+        -std::numeric_limits<double>::infinity();  // some candidate is at least this good
 
     void offer(Split&& split) {
         if (!is_better(split, best)) return;
@@ -62,20 +63,21 @@ struct Findings {
 template <class Slot>
 struct Scratch {
     std::vector<Slot> left, right, moved, missing, zero;
-    std::vector<Slot> histogram;          // (code, slot); all zero between searches
+    std::vector<Slot> histogram;  // (code, slot); all zero between searches
     std::vector<int64_t> histogram_rows;  // per code
     std::vector<int64_t> scaled;
-    std::vector<int64_t> counts;          // per class; all zero between searches
-    std::vector<uint64_t> pairs;          // code << 32 | row
+    std::vector<int64_t> counts;  // per class; all zero between searches
+    std::vector<uint64_t> pairs;  // code << 32 | row
     std::vector<uint32_t> spare;
-    std::vector<uint32_t> present;                      // categories in the node,
+    std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
-    std::vector<uint32_t> chosen;                       // and those of a candidate
+    std::vector<uint32_t> chosen;  // and those of a candidate
 };
 
 template <class Slot>
 void reserve_histogram(Scratch<Slot>& scratch, size_t n_codes, size_t width) {
-    if (scratch.histogram.size() < (n_codes + 1) * width) scratch.histogram.resize((n_codes + 1) * width, Slot(0));
+    if (scratch.histogram.size() < (n_codes + 1) * width)
+        scratch.histogram.resize((n_codes + 1) * width, Slot(0));
     if (scratch.histogram_rows.size() < n_codes + 1) scratch.histogram_rows.resize(n_codes + 1, 0);
 }
 

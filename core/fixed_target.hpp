@@ -40,7 +40,8 @@ Fixed<N> to_units(double value, int exponent, Fixed<N>*) {
     int top = std::ilogb(value);
     auto mantissa = static_cast<uint64_t>(std::ldexp(std::fabs(value), 52 - top));
     int position = top - 52 - exponent;
-    if (position < 0) mantissa >>= -position, position = 0;  // only zeros: the grid is the finest bit
+    if (position < 0)
+        mantissa >>= -position, position = 0;  // only zeros: the grid is the finest bit
     result.add_at(mantissa, position);
     return value < 0 ? -result : result;
 }
@@ -63,7 +64,8 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
     target.criterion = member.rules.criterion;
     target.exponent = exponent;
     if (!view.weights.empty())
-        target.weights = all_to_units<Sum>(view.weights.size(), exponent, [&](size_t row) { return view.weights[row]; });
+        target.weights = all_to_units<Sum>(view.weights.size(), exponent,
+                                           [&](size_t row) { return view.weights[row]; });
     constexpr size_t kKeptLogarithms = size_t{1} << 22;
     if (target.criterion != Criterion::gini && target.counts_rows())
         target.logs = Logarithms(std::min(member.rows.size(), kKeptLogarithms));
@@ -80,7 +82,8 @@ MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int
     target.weight_exponent = weight_exponent;
     size_t n_rows = view.numbers.size();
     auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
-    target.products = all_to_units<Slot>(n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
+    target.products = all_to_units<Slot>(
+        n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
     if (view.weights.empty()) {
         if constexpr (N == 2)
             for (double y : view.numbers) target.units.push_back(std::ldexp(y, -product_exponent));
@@ -96,7 +99,8 @@ Tree with_class_target(const TargetView& view, const Member& member, Grow&& grow
     for (double weight : view.weights) weights.include(weight);
     int row_bits = std::bit_width(view.classes.size());
     int bits = weights.size() + row_bits;
-    if (bits <= kClassBits) return grow(make_class_target<int64_t>(view, member, weights.exponent()));
+    if (bits <= kClassBits)
+        return grow(make_class_target<int64_t>(view, member, weights.exponent()));
     if (bits <= 126) return grow(make_class_target<Fixed<2>>(view, member, weights.exponent()));
     return grow(make_class_target<Fixed<kWideLimbs>>(view, member, weights.exponent()));
 }
@@ -110,7 +114,8 @@ Tree with_mean_target(const TargetView& view, Grow&& grow) {
         products.include(weight * view.numbers[row]);
     }
     int bits = std::max(weights.size(), products.size()) + std::bit_width(view.numbers.size());
-    if (bits <= 126) return grow(make_mean_target<2>(view, products.exponent(), weights.exponent()));
+    if (bits <= 126)
+        return grow(make_mean_target<2>(view, products.exponent(), weights.exponent()));
     return grow(make_mean_target<kWideLimbs>(view, products.exponent(), weights.exponent()));
 }
 

@@ -54,15 +54,18 @@ public:
         }
         sets_.insert(sets_.end(), subtree.sets_.begin(), subtree.sets_.end());
         records_[node] = std::move(subtree.records_[0]);
-        for (size_t k = 1; k < subtree.records_.size(); ++k) records_.push_back(std::move(subtree.records_[k]));
-        values_.insert(values_.end(), subtree.values_.begin() + static_cast<ptrdiff_t>(n_values_), subtree.values_.end());
+        for (size_t k = 1; k < subtree.records_.size(); ++k)
+            records_.push_back(std::move(subtree.records_[k]));
+        values_.insert(values_.end(), subtree.values_.begin() + static_cast<ptrdiff_t>(n_values_),
+                       subtree.values_.end());
     }
 
     Tree in_preorder(int n_classes) const {
         Tree tree;
         tree.n_classes = n_classes;
         for (const Column& column : table_->columns)
-            tree.n_categories.push_back(column.is_categorical ? static_cast<int32_t>(column.n_codes) : 0);
+            tree.n_categories.push_back(column.is_categorical ? static_cast<int32_t>(column.n_codes)
+                                                              : 0);
         reserve(tree);
         struct Visit {
             size_t record;

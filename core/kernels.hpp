@@ -46,7 +46,8 @@ void offer_cut(const OrderView<Code>& order, size_t k, double quality, Findings&
 // of the parallelogram that its class counts span.
 class TwoClassScan {
 public:
-    TwoClassScan(const NodeView<ClassTarget<int64_t>>& node, Findings& findings) : node_(node), findings_(findings) {
+    TwoClassScan(const NodeView<ClassTarget<int64_t>>& node, Findings& findings)
+        : node_(node), findings_(findings) {
         n_ = static_cast<double>(node.totals.rows);
         n0_ = static_cast<double>(node.totals.slots[0]);
         n1_ = static_cast<double>(node.totals.slots[1]);
@@ -61,7 +62,8 @@ public:
             size_t last = std::min(first + kBlock, n_rows);
             uint32_t ones = 0;
             for (size_t k = first; k < last; ++k) ones += order.words[k] & 1;
-            if (!can_win(static_cast<double>(first), static_cast<double>(last - first - ones), ones))
+            if (!can_win(static_cast<double>(first), static_cast<double>(last - first - ones),
+                         ones))
                 ones_ += ones;
             else
                 scan_block(order, first, last);
@@ -88,7 +90,8 @@ private:
             ones_ += label;
             difference += label != 0 ? n0_ : -n1_;
             if (!is_over(difference, static_cast<double>(k + 1))) continue;
-            bool is_legal = k + 1 >= smallest && k + 1 + smallest <= order.words.size() && k + 1 < order.words.size();
+            bool is_legal = k + 1 >= smallest && k + 1 + smallest <= order.words.size() &&
+                            k + 1 < order.words.size();
             if (is_legal && order.is_cut(k)) decide(order, k);
         }
     }
@@ -136,7 +139,8 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
         if (a * n + (squares - 2 * b) * n_left < limit * n_left * n_right) continue;
         if (k + 1 < smallest || !order.is_cut(k)) continue;
         subtract(totals, scratch.left, scratch.right);
-        double quality = class_quality(Criterion::gini, scratch.left, scratch.right, 0, node.target.logs);
+        double quality =
+            class_quality(Criterion::gini, scratch.left, scratch.right, 0, node.target.logs);
         if (quality < findings.best.quality) continue;
         offer_cut(order, k, quality, findings);
         limit = findings.floor * (1 - kSlack);
@@ -146,7 +150,8 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
 // Regression. The quality of a cut is n^2 d^2 / (n_l n_r) with d the sum of y - mean on the left. d is off by at most
 // node.error in float64; a cut stays pending if it could still be the best, and floor rises with what a cut
 // surely reaches. product: n_l n_r.
-inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product, Findings& findings) {
+inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, double d,
+                          double product, Findings& findings) {
     double n = static_cast<double>(node.rows.size()), scale = n * n / product;
     double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
     cut.upper = most * most * scale * (1 + kSlack);
@@ -156,7 +161,8 @@ inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, doub
 }
 
 template <class Code>
-void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order, Findings& findings) {
+void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order,
+                Findings& findings) {
     const double* units = node.target.units.data();
     auto smallest = static_cast<size_t>(node.rules.min_samples_leaf);
     size_t n_rows = order.words.size();
@@ -164,10 +170,12 @@ void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& orde
     double limit = findings.floor * (1 - kSlack) / (n * n), d = 0;
     for (size_t k = 0; k + smallest < n_rows; ++k) {
         d += units[order.words[k] >> order.bits] - mean;
-        double most = std::fabs(d) + error, n_left = static_cast<double>(k + 1), product = n_left * (n - n_left);
+        double most = std::fabs(d) + error, n_left = static_cast<double>(k + 1),
+               product = n_left * (n - n_left);
         if (most * most < limit * product) continue;
         if (k + 1 < smallest || !order.is_cut(k)) continue;
-        offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d, product, findings);
+        offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d, product,
+                      findings);
         limit = findings.floor * (1 - kSlack) / (n * n);
     }
 }
@@ -185,9 +193,10 @@ struct ListView {
 // rows are added up, in O(1) each as in scan_classes.
 class ListedClassScan {
 public:
-    ListedClassScan(const NodeView<ClassTarget<int64_t>>& node, const ListView& list, Scratch<int64_t>& scratch,
-                    Findings& findings)
-        : node_(node), list_(list), counts_(scratch.counts), scratch_(scratch), findings_(findings) {
+    ListedClassScan(const NodeView<ClassTarget<int64_t>>& node, const ListView& list,
+                    Scratch<int64_t>& scratch, Findings& findings)
+        : node_(node), list_(list), counts_(scratch.counts), scratch_(scratch),
+          findings_(findings) {
         counts_.resize(node.totals.slots.size(), 0);
         n_ = static_cast<double>(node.totals.rows);
     }
@@ -197,7 +206,8 @@ public:
         while (n_below < n_listed && list_.codes[n_below] < list_.zero_code) {
             take(n_below++);
             if (n_below == n_listed && !list_.has_zero) break;
-            bool zero_is_next = list_.has_zero && (n_below == n_listed || list_.codes[n_below] > list_.zero_code);
+            bool zero_is_next =
+                list_.has_zero && (n_below == n_listed || list_.codes[n_below] > list_.zero_code);
             uint32_t next = zero_is_next ? list_.zero_code : list_.codes[n_below];
             if (next != list_.codes[n_below - 1]) try_cut(list_.codes[n_below - 1], next, true);
         }
@@ -228,13 +238,16 @@ private:
     }
     void try_cut(uint32_t code, uint32_t next_code, bool is_left_taken) {
         double taken = static_cast<double>(n_taken_), product = taken * (n_ - taken);
-        if (a_ * n_ + (node_.squares - 2 * b_) * taken < findings_.floor * (1 - kSlack) * product) return;
+        if (a_ * n_ + (node_.squares - 2 * b_) * taken < findings_.floor * (1 - kSlack) * product)
+            return;
         int64_t smallest = node_.rules.min_samples_leaf;
         if (n_taken_ < smallest || node_.totals.rows - n_taken_ < smallest) return;
         subtract(node_.totals.slots, counts_, scratch_.right);
-        const auto &left = is_left_taken ? counts_ : scratch_.right, &right = is_left_taken ? scratch_.right : counts_;
+        const auto &left = is_left_taken ? counts_ : scratch_.right,
+                   &right = is_left_taken ? scratch_.right : counts_;
         double quality = class_quality(Criterion::gini, left, right, 0, node_.target.logs);
-        if (quality >= findings_.floor) findings_.offer(numeric_split(quality, list_.column, code, next_code));
+        if (quality >= findings_.floor)
+            findings_.offer(numeric_split(quality, list_.column, code, next_code));
     }
 
     const NodeView<ClassTarget<int64_t>>& node_;
@@ -249,7 +262,8 @@ private:
 // Can the kernels search this node?
 template <class Target>
 bool has_kernel(const NodeView<Target>& node) {
-    if (node.rows.size() > kMostRows || !node.target.is_unit() || node.rules.min_weight_leaf > 0) return false;
+    if (node.rows.size() > kMostRows || !node.target.is_unit() || node.rules.min_weight_leaf > 0)
+        return false;
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
         return node.target.multipliers.empty() && node.rules.criterion == Criterion::gini;
     return std::is_same_v<Target, MeanTarget<2>>;
@@ -275,8 +289,8 @@ bool scan_in_float64(const NodeView<Target>& node, const OrderView<Code>& order,
 }
 
 template <class Target>
-bool scan_list_in_float64(const NodeView<Target>& node, const ListView& list, Scratch<typename Target::Slot>& scratch,
-                          Findings& findings) {
+bool scan_list_in_float64(const NodeView<Target>& node, const ListView& list,
+                          Scratch<typename Target::Slot>& scratch, Findings& findings) {
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
         if (!node.has_kernel || list.bits == 0) return false;
         ListedClassScan(node, list, scratch, findings).run();
@@ -291,7 +305,8 @@ template <class Target>
 void prepare_float64(NodeView<Target>& node, const Description& description) {
     node.has_kernel = has_kernel(node);
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-        for (int64_t total : node.totals.slots) node.squares += static_cast<double>(total) * static_cast<double>(total);
+        for (int64_t total : node.totals.slots)
+            node.squares += static_cast<double>(total) * static_cast<double>(total);
     }
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);
@@ -307,7 +322,8 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
 class PendingJudge {
 public:
     using Slot = MeanTarget<2>::Slot;
-    PendingJudge(const Layout& layout, const NodeView<MeanTarget<2>>& node) : layout_(layout), node_(node) {}
+    PendingJudge(const Layout& layout, const NodeView<MeanTarget<2>>& node)
+        : layout_(layout), node_(node) {}
 
     double quality(const Pending& cut) {
         Slot left{};
@@ -321,11 +337,13 @@ public:
         });
         Slot right = node_.totals.slots[0] - left;
         int64_t n_right = node_.totals.rows - n_left;
-        bool is_known = (n_left == n_left_ && left == left_) || (n_right == n_left_ && right == left_);
+        bool is_known =
+            (n_left == n_left_ && left == left_) || (n_right == n_left_ && right == left_);
         if (is_known) return quality_;
         n_left_ = n_left;
         left_ = left;
-        return quality_ = node_.target.quality({n_left, &left}, {n_right, &right}, node_.context, unused_);
+        return quality_ =
+                   node_.target.quality({n_left, &left}, {n_right, &right}, node_.context, unused_);
     }
 
 private:

@@ -12,8 +12,8 @@ class NumericScan {
 public:
     using Slot = typename Target::Slot;
 
-    NumericScan(const NodeView<Target>& node, uint32_t column, uint32_t n_codes, Scratch<Slot>& scratch,
-                Findings& findings)
+    NumericScan(const NodeView<Target>& node, uint32_t column, uint32_t n_codes,
+                Scratch<Slot>& scratch, Findings& findings)
         : node_(node), column_(column), n_codes_(n_codes), scratch_(scratch), findings_(findings) {
         scratch_.left.assign(node.target.width(), Slot(0));
         scratch_.missing.assign(node.target.width(), Slot(0));
@@ -40,13 +40,15 @@ private:
     void try_cut(uint32_t next_code) {
         if (missing_rows != 0) {
             scratch_.moved = scratch_.left;
-            for (size_t k = 0; k < scratch_.moved.size(); ++k) scratch_.moved[k] += scratch_.missing[k];
+            for (size_t k = 0; k < scratch_.moved.size(); ++k)
+                scratch_.moved[k] += scratch_.missing[k];
             offer(scratch_.moved, left_rows + missing_rows, next_code, true);
         }
         offer(scratch_.left, left_rows, next_code, false);
     }
 
-    void offer(const std::vector<Slot>& left, int64_t rows_left, uint32_t next_code, bool missing_left) {
+    void offer(const std::vector<Slot>& left, int64_t rows_left, uint32_t next_code,
+               bool missing_left) {
         const Rules& rules = node_.rules;
         int64_t rows_right = node_.totals.rows - rows_left;
         if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return;
@@ -67,7 +69,8 @@ private:
 
     bool weighs_enough(Side<Slot> side) {
         return node_.rules.min_weight_leaf <= 0.0 ||
-               node_.target.weight_of(side, node_.context, scratch_.scaled) >= node_.rules.min_weight_leaf;
+               node_.target.weight_of(side, node_.context, scratch_.scaled) >=
+                   node_.rules.min_weight_leaf;
     }
 
     const NodeView<Target>& node_;

@@ -5,8 +5,7 @@
 namespace treefold {
 
 Workers::Workers(int n_threads, std::function<bool()> is_interrupted)
-    : is_interrupted_(std::move(is_interrupted)),
-      caller_(std::this_thread::get_id()),
+    : is_interrupted_(std::move(is_interrupted)), caller_(std::this_thread::get_id()),
       last_poll_(std::chrono::steady_clock::now()) {
     for (int worker = 1; worker < n_threads; ++worker)
         threads_.emplace_back([this, worker] { serve(worker); });

@@ -21,14 +21,15 @@ struct Step {
     double threshold;
     const uint64_t* left_set;  // categorical
     uint32_t right;
-    uint32_t slot_and_side;    // slot << 1 | missing_left; kLeaf in leaves
+    uint32_t slot_and_side;  // slot << 1 | missing_left; kLeaf in leaves
 };
 constexpr uint32_t kLeaf = UINT32_MAX;
 
 // Reads rows of a source into a block of float64, one line per row.
 class Reader {
 public:
-    Reader(const Tree& tree, const Source& source) : source_(source), slot_of_(source.columns.size(), kLeaf) {
+    Reader(const Tree& tree, const Source& source)
+        : source_(source), slot_of_(source.columns.size(), kLeaf) {
         for (int64_t feature : tree.feature) {
             if (feature < 0 || slot_of_[static_cast<size_t>(feature)] != kLeaf) continue;
             slot_of_[static_cast<size_t>(feature)] = static_cast<uint32_t>(columns_.size());
@@ -49,27 +50,35 @@ public:
                     for (size_t k = 0; k < count; ++k) block[k * width() + slot] = 0.0;
                     has_rows_sparse = true;
                     break;
-                default: throw DataError("column " + std::to_string(columns_[slot]) + " cannot be read row by row");
+                default:
+                    throw DataError("column " + std::to_string(columns_[slot]) +
+                                    " cannot be read row by row");
             }
         }
         if (has_rows_sparse)
-            for (size_t index = 0; index < source_.blocks.size(); ++index) read_sparse(index, first, count, block);
+            for (size_t index = 0; index < source_.blocks.size(); ++index)
+                read_sparse(index, first, count, block);
         for (size_t slot = 0; slot < columns_.size(); ++slot) check(slot, first, count, block);
     }
 
 private:
-    void read_dense(const ColumnView& view, size_t slot, size_t first, size_t count, double* block) const {
+    void read_dense(const ColumnView& view, size_t slot, size_t first, size_t count,
+                    double* block) const {
         with_type(view.dense.type, view.dense.data, [&](auto* data) {
             data += static_cast<ptrdiff_t>(first) * view.dense.stride;
             for (size_t k = 0; k < count; ++k)
-                block[k * width() + slot] = static_cast<double>(data[static_cast<ptrdiff_t>(k) * view.dense.stride]);
+                block[k * width() + slot] =
+                    static_cast<double>(data[static_cast<ptrdiff_t>(k) * view.dense.stride]);
         });
     }
-    void read_table(const ColumnView& view, size_t slot, size_t first, size_t count, double* block) const {
+    void read_table(const ColumnView& view, size_t slot, size_t first, size_t count,
+                    double* block) const {
         const Column& column = source_.tables[view.block]->columns[view.within];
         for (size_t k = 0; k < count; ++k) {
             uint32_t code = column.code_of(first + k);
-            double value = column.is_categorical ? code : code < column.n_codes ? column.values[code] : kMissing;
+            double value = column.is_categorical   ? code
+                           : code < column.n_codes ? column.values[code]
+                                                   : kMissing;
             block[k * width() + slot] = code == column.missing_code() ? kMissing : value;
         }
     }
@@ -77,12 +86,16 @@ private:
         const SparseView& view = source_.blocks[index];
         with_type(view.values.type, view.values.data, [&](auto* data) {
             for (size_t k = 0; k < count; ++k) {
-                auto begin = static_cast<size_t>(view.begins[first + k]), end = static_cast<size_t>(view.begins[first + k + 1]);
+                auto begin = static_cast<size_t>(view.begins[first + k]),
+                     end = static_cast<size_t>(view.begins[first + k + 1]);
                 for (size_t entry = begin; entry < end; ++entry) {
                     size_t column = view.first_column + static_cast<size_t>(view.indices[entry]);
                     const ColumnView& owner = source_.columns[column];
-                    bool is_read = slot_of_[column] != kLeaf && owner.kind == ColumnView::Kind::csr && owner.block == index;
-                    if (is_read) block[k * width() + slot_of_[column]] = static_cast<double>(data[static_cast<ptrdiff_t>(entry) * view.values.stride]);
+                    bool is_read = slot_of_[column] != kLeaf &&
+                                   owner.kind == ColumnView::Kind::csr && owner.block == index;
+                    if (is_read)
+                        block[k * width() + slot_of_[column]] = static_cast<double>(
+                            data[static_cast<ptrdiff_t>(entry) * view.values.stride]);
                 }
             }
         });
@@ -93,7 +106,8 @@ private:
         for (size_t k = 0; k < count; ++k) {
             double& value = block[k * width() + slot];
             if (std::isinf(value))
-                throw DataError("column " + std::to_string(columns_[slot]) + " has an infinite value in row " + std::to_string(first + k));
+                throw DataError("column " + std::to_string(columns_[slot]) +
+                                " has an infinite value in row " + std::to_string(first + k));
             if (n_categories > 0 && !(value >= 0 && value < n_categories)) value = kMissing;
         }
     }
@@ -105,25 +119,33 @@ private:
 
 class Walker {
 public:
-    Walker(const Tree& tree, const Source& source) : reader_(tree, check_shape(tree, source)), steps_(tree.size()) {
+    Walker(const Tree& tree, const Source& source)
+        : reader_(tree, check_shape(tree, source)), steps_(tree.size()) {
         for (size_t node = 0; node < tree.size(); ++node) {
             Step& step = steps_[node];
             step = {tree.threshold[node], nullptr, 0, kLeaf};
             if (tree.is_leaf(node)) continue;
             step.right = static_cast<uint32_t>(tree.children_right[node]);
-            step.slot_and_side = reader_.slot(tree.feature[node]) << 1 | tree.missing_go_to_left[node];
-            if (std::isnan(step.threshold)) step.left_set = tree.category_words.data() + tree.category_begin[node];
+            step.slot_and_side =
+                reader_.slot(tree.feature[node]) << 1 | tree.missing_go_to_left[node];
+            if (std::isnan(step.threshold))
+                step.left_set = tree.category_words.data() + tree.category_begin[node];
         }
     }
 
     size_t width() const { return reader_.width(); }
-    void read(size_t first, size_t count, double* block) const { reader_.read(first, count, block); }
+    void read(size_t first, size_t count, double* block) const {
+        reader_.read(first, count, block);
+    }
 
     bool is_leaf(uint32_t node) const { return steps_[node].slot_and_side == kLeaf; }
     uint32_t next(uint32_t node, const double* line) const {
         const Step& step = steps_[node];
         double value = line[step.slot_and_side >> 1];
-        return goes_left(value, step.threshold, value != value, step.slot_and_side & 1, step.left_set) ? node + 1 : step.right;
+        return goes_left(value, step.threshold, value != value, step.slot_and_side & 1,
+                         step.left_set)
+                   ? node + 1
+                   : step.right;
     }
 
     // Rows walk in step with each other, so that one's wait for memory is another's work.
@@ -148,7 +170,8 @@ public:
 private:
     static const Source& check_shape(const Tree& tree, const Source& source) {
         if (source.columns.size() != tree.n_categories.size())
-            throw DataError("the data has " + std::to_string(source.columns.size()) + " columns, the tree was grown on " +
+            throw DataError("the data has " + std::to_string(source.columns.size()) +
+                            " columns, the tree was grown on " +
                             std::to_string(tree.n_categories.size()));
         if (tree.size() >= UINT32_MAX) throw DataError("the tree has too many nodes");
         return source;
@@ -178,22 +201,26 @@ void for_each_block(const Walker& walker, size_t n_rows, Workers& workers, Body&
 std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& workers) {
     Walker walker(tree, source);
     std::vector<int64_t> leaves(source.n_rows);
-    for_each_block(walker, source.n_rows, workers, [&](size_t first, size_t count, const double* block) {
-        walker.walk(count, block, leaves.data() + first);
-    });
+    for_each_block(walker, source.n_rows, workers,
+                   [&](size_t first, size_t count, const double* block) {
+                       walker.walk(count, block, leaves.data() + first);
+                   });
     return leaves;
 }
 
 DecisionPath decision_path(const Tree& tree, const Source& source, Workers& workers) {
     Walker walker(tree, source);
     std::vector<std::vector<int64_t>> visited(source.n_rows);
-    for_each_block(walker, source.n_rows, workers, [&](size_t first, size_t count, const double* block) {
-        for (size_t k = 0; k < count; ++k) {
-            uint32_t node = 0;
-            visited[first + k].push_back(0);
-            while (!walker.is_leaf(node)) visited[first + k].push_back(node = walker.next(node, block + k * walker.width()));
-        }
-    });
+    for_each_block(
+        walker, source.n_rows, workers, [&](size_t first, size_t count, const double* block) {
+            for (size_t k = 0; k < count; ++k) {
+                uint32_t node = 0;
+                visited[first + k].push_back(0);
+                while (!walker.is_leaf(node))
+                    visited[first + k].push_back(node =
+                                                     walker.next(node, block + k * walker.width()));
+            }
+        });
     DecisionPath path{{0}, {}};
     for (const auto& nodes : visited) {
         path.nodes.insert(path.nodes.end(), nodes.begin(), nodes.end());

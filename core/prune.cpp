@@ -15,8 +15,8 @@ namespace treefold {
 namespace {
 
 struct Cut {
-    double alpha;      // of the path when this split goes
-    double impurity;   // of the whole tree afterwards
+    double alpha;  // of the path when this split goes
+    double impurity;  // of the whole tree afterwards
     std::vector<size_t> nodes;
 };
 
@@ -45,7 +45,8 @@ public:
         bool has_cut = false;
         while (!links_.empty()) {
             auto [link_alpha, node] = links_.top();
-            if (is_cut_[node] || link_alpha != effective_alpha(node)) {  // outdated: the current one is queued too
+            if (is_cut_[node] ||
+                link_alpha != effective_alpha(node)) {  // outdated: the current one is queued too
                 links_.pop();
                 continue;
             }
@@ -62,7 +63,8 @@ private:
     struct Link {
         double alpha;
         size_t node;
-        bool operator<(const Link& other) const {  // a max-heap: the least alpha, then the lowest node, on top
+        bool operator<(
+            const Link& other) const {  // a max-heap: the least alpha, then the lowest node, on top
             return alpha != other.alpha ? alpha > other.alpha : node > other.node;
         }
     };
@@ -119,7 +121,8 @@ PruningPath pruning_path(const Tree& tree) {
 Tree prune(const Tree& tree, double ccp_alpha) {
     WeakestLink links(tree);
     std::vector<bool> is_split_kept(tree.size(), true), next = is_split_kept;
-    for (double alpha = 0.0; links.cut_next(alpha, next) && alpha <= ccp_alpha;) is_split_kept = next;
+    for (double alpha = 0.0; links.cut_next(alpha, next) && alpha <= ccp_alpha;)
+        is_split_kept = next;
     return keep_splits(tree, is_split_kept);
 }
 

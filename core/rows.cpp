@@ -8,8 +8,8 @@ namespace treefold {
 namespace {
 
 // Rows by ascending code: one pass of a counting sort, since the codes are ranks.
-void order_rows(const Column& column, std::span<const uint32_t> rows, std::span<const int32_t> classes,
-                int class_bits, std::vector<uint32_t>& words) {
+void order_rows(const Column& column, std::span<const uint32_t> rows,
+                std::span<const int32_t> classes, int class_bits, std::vector<uint32_t>& words) {
     std::vector<uint32_t> next(column.n_codes + 2, 0);
     words.resize(rows.size());
     column.codes.with([&](auto* codes) {
@@ -23,8 +23,8 @@ void order_rows(const Column& column, std::span<const uint32_t> rows, std::span<
 }
 
 // The listed rows of a sparse column that are in the root, by code.
-void order_listed(const Column& column, const std::vector<bool>& is_member, std::span<const int32_t> classes, uint32_t at,
-                  Layout& layout) {
+void order_listed(const Column& column, const std::vector<bool>& is_member,
+                  std::span<const int32_t> classes, uint32_t at, Layout& layout) {
     std::vector<std::pair<uint32_t, uint32_t>> entries;
     for (size_t k = 0; k < column.listed_rows.size(); ++k)
         if (is_member.empty() || is_member[column.listed_rows[k]])
@@ -49,15 +49,16 @@ void line_up_few(const Table& table, Layout& layout, Workers& workers) {
         size_t first = task * kStretch, last = std::min(first + kStretch, table.n_rows);
         for (size_t k = 0; k < width; ++k) {
             const uint8_t* codes = table.columns[layout.few_columns[k]].codes.narrow.data();
-            for (size_t row = first; row < last; ++row) layout.few_codes[row * width + k] = codes[row];
+            for (size_t row = first; row < last; ++row)
+                layout.few_codes[row * width + k] = codes[row];
         }
     });
 }
 
 }  // namespace
 
-Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes, int n_classes,
-               bool keeps_orders, Workers& workers) {
+Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes,
+               int n_classes, bool keeps_orders, Workers& workers) {
     Layout layout;
     layout.table = &table;
     layout.n_rows = rows.size();
@@ -88,17 +89,21 @@ Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<con
     }
     layout.orders.resize(ordered.size());
     workers.for_each(ordered.size(), [&](size_t task, int) {
-        order_rows(table.columns[ordered[task]], rows, classes, layout.class_bits, layout.orders[task]);
+        order_rows(table.columns[ordered[task]], rows, classes, layout.class_bits,
+                   layout.orders[task]);
     });
     auto is_numeric = [&](uint32_t k) { return !table.columns[k].is_categorical; };
-    auto categorical = std::stable_partition(layout.few_columns.begin(), layout.few_columns.end(), is_numeric);
+    auto categorical =
+        std::stable_partition(layout.few_columns.begin(), layout.few_columns.end(), is_numeric);
     layout.n_few_numeric = static_cast<size_t>(categorical - layout.few_columns.begin());
     layout.few_starts.assign(1, 0);
-    for (uint32_t k : layout.few_columns) layout.few_starts.push_back(layout.few_starts.back() + table.columns[k].n_codes + 1);
+    for (uint32_t k : layout.few_columns)
+        layout.few_starts.push_back(layout.few_starts.back() + table.columns[k].n_codes + 1);
     line_up_few(table, layout, workers);
     if (has_lookups) {
         layout.position.assign(table.n_rows, UINT32_MAX);
-        for (size_t k = 0; k < rows.size(); ++k) layout.position[rows[k]] = static_cast<uint32_t>(k);
+        for (size_t k = 0; k < rows.size(); ++k)
+            layout.position[rows[k]] = static_cast<uint32_t>(k);
     }
     return layout;
 }

@@ -25,21 +25,25 @@ struct Stretch {
 
 struct Layout {
     const Table* table = nullptr;
-    size_t n_rows = 0;                    // rows in the root
+    size_t n_rows = 0;  // rows in the root
     int class_bits = 0;
     std::vector<uint32_t> rows;
-    std::vector<int32_t> order_of;        // per column: which order, or -1
+    std::vector<int32_t> order_of;  // per column: which order, or -1
     std::vector<std::vector<uint32_t>> orders;
     std::vector<uint32_t> listed_words, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
-    std::vector<uint32_t> few_columns;    // dense, few codes, searched together (few.hpp): numeric ones first
+    std::vector<uint32_t>
+        few_columns;  // dense, few codes, searched together (few.hpp): numeric ones first
     size_t n_few_numeric = 0;
-    std::vector<uint32_t> few_starts;     // where the codes of each begin if all are numbered through, and the end
-    std::vector<uint8_t> few_codes;       // their codes, one line per row of the table
+    std::vector<uint32_t>
+        few_starts;  // where the codes of each begin if all are numbered through, and the end
+    std::vector<uint8_t> few_codes;  // their codes, one line per row of the table
     std::vector<uint32_t> other_columns;  // all that are neither few nor listed
-    std::vector<uint32_t> position;       // of a row in `rows`; only where sparse columns are looked up
+    std::vector<uint32_t> position;  // of a row in `rows`; only where sparse columns are looked up
 
-    const uint8_t* few_line(uint32_t row) const { return few_codes.data() + size_t{row} * few_columns.size(); }
+    const uint8_t* few_line(uint32_t row) const {
+        return few_codes.data() + size_t{row} * few_columns.size();
+    }
     std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
         const auto& words = orders[static_cast<size_t>(order_of[column])];
         return {words.data() + begin, end - begin};
@@ -96,7 +100,7 @@ void keep_right(std::span<uint32_t> items, IsLeft&& is_left) {
     }
 }
 
-Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes, int n_classes,
-               bool keeps_orders, Workers& workers);
+Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes,
+               int n_classes, bool keeps_orders, Workers& workers);
 
 }  // namespace treefold

@@ -27,7 +27,8 @@ class Search {
 public:
     using Slot = typename Target::Slot;
 
-    Search(const Layout& layout, const NodeView<Target>& node, Scratch<Slot>& scratch, Findings& findings)
+    Search(const Layout& layout, const NodeView<Target>& node, Scratch<Slot>& scratch,
+           Findings& findings)
         : layout_(layout), node_(node), scratch_(scratch), findings_(findings) {}
 
     // A column that every node searches. Returns whether it has more than one value here.
@@ -40,19 +41,22 @@ public:
             return column.codes.with([&](auto* codes) { return histogram(at, column, codes); });
         return column.codes.with([&](auto* codes) {
             scratch_.pairs.clear();
-            for (uint32_t row : node_.rows) scratch_.pairs.push_back(uint64_t{codes[row]} << 32 | row);
+            for (uint32_t row : node_.rows)
+                scratch_.pairs.push_back(uint64_t{codes[row]} << 32 | row);
             std::sort(scratch_.pairs.begin(), scratch_.pairs.end());
             return sorted_pairs(at, column, 0);
         });
     }
 
     // Columns first .. last - 1 of layout.few_columns; kept: the node's histograms, if it has any.
-    void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last, const std::vector<uint32_t>& kept) {
+    void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last,
+             const std::vector<uint32_t>& kept) {
         auto exact = [&](uint32_t at) { column(at); };
         if constexpr (!std::is_same_v<typename FewSearchOf<Target>::Type, void*>) {
             if constexpr (Target::is_classification) {
                 if (!kept.empty())
-                    return together.search_kept({layout_, node_, scratch_, findings_}, first, last, kept.data(), exact);
+                    return together.search_kept({layout_, node_, scratch_, findings_}, first, last,
+                                                kept.data(), exact);
             }
             if (node_.has_kernel) {
                 together.search({layout_, node_, scratch_, findings_}, first, last, exact);
@@ -68,8 +72,14 @@ public:
         size_t n_listed = stretch.end - stretch.begin;
         std::span<const uint32_t> words(layout_.listed_words.data() + stretch.begin, n_listed);
         std::span<const uint32_t> codes(layout_.listed_codes.data() + stretch.begin, n_listed);
-        ListView list{stretch.column, words, codes, layout_.class_bits, column.zero_code, n_listed < node_.rows.size()};
-        if (codes.back() != column.missing_code() && scan_list_in_float64(node_, list, scratch_, findings_))
+        ListView list{stretch.column,
+                      words,
+                      codes,
+                      layout_.class_bits,
+                      column.zero_code,
+                      n_listed < node_.rows.size()};
+        if (codes.back() != column.missing_code() &&
+            scan_list_in_float64(node_, list, scratch_, findings_))
             return list.has_zero || codes.front() != codes.back();
         scratch_.pairs.clear();
         for (size_t k = 0; k < n_listed; ++k)
@@ -92,7 +102,8 @@ private:
         size_t n_present = words.size();
         NumericScan<Target> scan(node_, at, column.n_codes, scratch_, findings_);
         if (has_missing)
-            for (; n_present > 0 && code_at(n_present - 1) == column.missing_code(); --n_present, ++scan.missing_rows)
+            for (; n_present > 0 && code_at(n_present - 1) == column.missing_code();
+                 --n_present, ++scan.missing_rows)
                 node_.target.add(words[n_present - 1] >> bits, scan.missing());
         uint32_t previous = UINT32_MAX;
         for (size_t k = 0; k < n_present; ++k, ++scan.left_rows) {
@@ -111,7 +122,8 @@ private:
             node_.target.add(row, scratch_.histogram.data() + codes[row] * width);
             ++scratch_.histogram_rows[codes[row]];
         }
-        bool varies = column.is_categorical ? scan_categories(at, column) : scan_histogram(at, column);
+        bool varies =
+            column.is_categorical ? scan_categories(at, column) : scan_histogram(at, column);
         std::fill_n(scratch_.histogram.begin(), (column.n_codes + 1) * width, Slot(0));
         std::fill_n(scratch_.histogram_rows.begin(), column.n_codes + 1, 0);
         return varies;
@@ -147,7 +159,8 @@ private:
         auto code_of = [](uint64_t pair) { return static_cast<uint32_t>(pair >> 32); };
         auto row_of = [](uint64_t pair) { return static_cast<uint32_t>(pair); };
         size_t n_present = pairs.size();
-        for (; n_present > 0 && code_of(pairs[n_present - 1]) == column.missing_code(); --n_present, ++scan.missing_rows)
+        for (; n_present > 0 && code_of(pairs[n_present - 1]) == column.missing_code();
+             --n_present, ++scan.missing_rows)
             node_.target.add(row_of(pairs[n_present - 1]), scan.missing());
         if (n_zero != 0) sum_unlisted(n_present);
         bool is_zero_due = n_zero != 0;
@@ -184,7 +197,8 @@ private:
         auto list = [&](size_t k) {
             scratch_.pairs.push_back(uint64_t{column.listed_codes[k]} << 32 | listed[k]);
         };
-        double n_rows = static_cast<double>(node_.rows.size()), n_listed = static_cast<double>(listed.size());
+        double n_rows = static_cast<double>(node_.rows.size()),
+               n_listed = static_cast<double>(listed.size());
         if (n_rows * (std::log2(n_rows) + std::log2(n_listed + 1)) < 0.1 * n_listed) {
             auto from = listed.begin();
             for (uint32_t row : node_.rows) {

@@ -8,8 +8,9 @@ namespace {
 
 void require_range(size_t first, size_t count, size_t n_columns) {
     if (first > n_columns || count > n_columns - first)
-        throw DataError("columns " + std::to_string(first) + " to " + std::to_string(first + count) +
-                        " do not fit a source of " + std::to_string(n_columns) + " columns");
+        throw DataError("columns " + std::to_string(first) + " to " +
+                        std::to_string(first + count) + " do not fit a source of " +
+                        std::to_string(n_columns) + " columns");
 }
 
 size_t element_size(Type type) {
@@ -19,11 +20,13 @@ size_t element_size(Type type) {
 // Offsets within the arrays, ascending indices in range: nothing below reads out of bounds.
 void validate(const SparseView& view, size_t n_lines, size_t n_positions) {
     if (view.begins.size != n_lines + 1 || view.begins[0] != 0)
-        throw DataError("sparse data: indptr must start at 0 and have one entry per line and one more");
+        throw DataError(
+            "sparse data: indptr must start at 0 and have one entry per line and one more");
     for (size_t line = 0; line < n_lines; ++line) {
         int64_t begin = view.begins[line], end = view.begins[line + 1];
         if (begin > end || static_cast<size_t>(end) > view.indices.size)
-            throw DataError("sparse data: indptr falls or leaves the data at line " + std::to_string(line));
+            throw DataError("sparse data: indptr falls or leaves the data at line " +
+                            std::to_string(line));
         int64_t previous = -1;
         for (int64_t k = begin; k < end; ++k) {
             int64_t position = view.indices[static_cast<size_t>(k)];

@@ -17,7 +17,19 @@ struct DataError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-enum class Type : uint8_t { boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
+enum class Type : uint8_t {
+    boolean,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64
+};
 
 // Calls visit(const T*) for the element type behind an untyped pointer.
 template <class Visit>
@@ -51,7 +63,8 @@ struct IndexView {
     bool is_wide = false;
     size_t size = 0;
     int64_t operator[](size_t k) const {
-        return is_wide ? static_cast<const int64_t*>(data)[k] : static_cast<const int32_t*>(data)[k];
+        return is_wide ? static_cast<const int64_t*>(data)[k]
+                       : static_cast<const int32_t*>(data)[k];
     }
 };
 
@@ -64,8 +77,8 @@ struct SparseView {
 
 struct ColumnView {
     enum class Kind : uint8_t { absent, dense, csc, csr, table } kind = Kind::absent;
-    uint32_t block = 0;       // which SparseView or table
-    uint32_t within = 0;      // which of its columns
+    uint32_t block = 0;  // which SparseView or table
+    uint32_t within = 0;  // which of its columns
     uint32_t n_categories = 0;  // 0: numeric
     DenseView dense;
 };

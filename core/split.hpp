@@ -16,8 +16,8 @@ struct Split {
     bool missing_left = true;
     bool saw_missing = false;
     uint32_t code = 0;                // numeric: codes up to this one go left
-    uint32_t next_code = 0;           // the next code present in the node; n_codes for `present | missing`
-    std::vector<uint64_t> left_set;   // categorical: the categories that go left, as bits
+    uint32_t next_code = 0;  // the next code present in the node; n_codes for `present | missing`
+    std::vector<uint64_t> left_set;  // categorical: the categories that go left, as bits
 
     bool exists() const { return column != UINT32_MAX; }
 };
@@ -52,12 +52,15 @@ inline bool is_better(const Split& a, const Split& b) {
     return a.missing_left && !b.missing_left;
 }
 
-inline bool has_bit(const uint64_t* words, uint64_t bit) { return words[bit / 64] >> (bit % 64) & 1; }
+inline bool has_bit(const uint64_t* words, uint64_t bit) {
+    return words[bit / 64] >> (bit % 64) & 1;
+}
 
 // Where a value goes, for codes while growing and for numbers while predicting. A category must be
 // below 64 * n_words or be passed as missing.
 template <class Value>
-bool goes_left(Value value, Value threshold, bool is_missing, bool missing_left, const uint64_t* left_set) {
+bool goes_left(Value value, Value threshold, bool is_missing, bool missing_left,
+               const uint64_t* left_set) {
     if (is_missing) return missing_left;
     if (left_set != nullptr) return has_bit(left_set, static_cast<uint64_t>(value));
     return value <= threshold;

@@ -38,11 +38,11 @@ struct Column {
     bool is_categorical = false;
     bool has_missing = false;
     bool is_sparse = false;
-    uint32_t zero_code = 0;               // sparse: the code of every row that is not listed
-    std::vector<double> values;           // numeric: the distinct values, ascending
-    Codes codes;                          // dense
-    std::vector<uint32_t> listed_rows;    // sparse: rows that differ from zero, ascending
-    std::vector<uint32_t> listed_codes;   // sparse: their codes
+    uint32_t zero_code = 0;  // sparse: the code of every row that is not listed
+    std::vector<double> values;  // numeric: the distinct values, ascending
+    Codes codes;  // dense
+    std::vector<uint32_t> listed_rows;  // sparse: rows that differ from zero, ascending
+    std::vector<uint32_t> listed_codes;  // sparse: their codes
     uint32_t missing_code() const { return n_codes; }
     uint32_t code_of(size_t row) const;
 };

@@ -64,8 +64,8 @@ public:
         std::vector<Slot> slots;
     };
     struct Context {
-        int64_t shift = 0;             // slots are divided by 2^shift to have kClassBits
-        int64_t exponent = 0;          // what a unit of the scaled weights stands for: 2^exponent
+        int64_t shift = 0;  // slots are divided by 2^shift to have kClassBits
+        int64_t exponent = 0;  // what a unit of the scaled weights stands for: 2^exponent
         __int128 parent_entropy = 0;
     };
 
@@ -99,10 +99,12 @@ public:
         context.exponent = exponent;
         if (counts_rows() && criterion == Criterion::gini) return context;
         if (!multipliers.empty()) {
-            int64_t highest = INT64_MIN;  // exponent of the heaviest class; the sum has at most log2(C) more
+            int64_t highest =
+                INT64_MIN;  // exponent of the heaviest class; the sum has at most log2(C) more
             for (size_t k = 0; k < width(); ++k) {
                 if (totals.slots[k] == Slot(0)) continue;
-                highest = std::max(highest, bit_length(totals.slots[k]) + std::ilogb(multipliers[k]) + 1);
+                highest =
+                    std::max(highest, bit_length(totals.slots[k]) + std::ilogb(multipliers[k]) + 1);
             }
             context.exponent = exponent + highest + bit_length(int64_t{n_classes}) - kClassBits;
         }
@@ -118,14 +120,16 @@ public:
         return context;
     }
 
-    double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>& scratch) const {
+    double quality(Side<Slot> left, Side<Slot> right, const Context& context,
+                   std::vector<int64_t>& scratch) const {
         if constexpr (std::is_same_v<Slot, int64_t>) {
             if (multipliers.empty())
                 return class_quality(criterion, {left.slots, width()}, {right.slots, width()},
                                      context.parent_entropy, logs);
         }
         scratch.resize(2 * width());
-        std::span<int64_t> x_left(scratch.data(), width()), x_right(scratch.data() + width(), width());
+        std::span<int64_t> x_left(scratch.data(), width()),
+            x_right(scratch.data() + width(), width());
         scale(left.slots, context, x_left);
         scale(right.slots, context, x_right);
         return class_quality(criterion, x_left, x_right, context.parent_entropy, logs);
@@ -137,13 +141,14 @@ public:
     }
 
     // The order of categories: the share of class k.
-    double share(Side<Slot> side, size_t k, const Context& context, std::vector<int64_t>& scratch) const {
+    double share(Side<Slot> side, size_t k, const Context& context,
+                 std::vector<int64_t>& scratch) const {
         std::span<const int64_t> x = scaled(side.slots, context, scratch);
         return static_cast<double>(x[k]) / static_cast<double>(total_of(x));
     }
 
-    Description describe(const Totals& totals, std::span<const uint32_t>, const Context& context, double* value,
-                         std::vector<int64_t>& scratch) const {
+    Description describe(const Totals& totals, std::span<const uint32_t>, const Context& context,
+                         double* value, std::vector<int64_t>& scratch) const {
         std::span<const int64_t> x = scaled(totals.slots.data(), context, scratch);
         double weight = static_cast<double>(total_of(x));
         size_t n_present = 0;
@@ -152,7 +157,8 @@ public:
             n_present += totals.slots[k] != Slot(0);
         }
         Description node;
-        node.weight = context.exponent == 0 ? weight : std::ldexp(weight, static_cast<int>(context.exponent));
+        node.weight =
+            context.exponent == 0 ? weight : std::ldexp(weight, static_cast<int>(context.exponent));
         node.is_pure = n_present < 2;
         // An impure node is never at zero, even if the weight of a class is lost beside the others'.
         constexpr double kLeast = std::numeric_limits<double>::denorm_min();
@@ -162,7 +168,8 @@ public:
 
 private:
     // Slots as integers of at most kClassBits in sum over the node; counts are that already.
-    std::span<const int64_t> scaled(const Slot* slots, const Context& context, std::vector<int64_t>& scratch) const {
+    std::span<const int64_t> scaled(const Slot* slots, const Context& context,
+                                    std::vector<int64_t>& scratch) const {
         if constexpr (std::is_same_v<Slot, int64_t>)
             if (multipliers.empty()) return {slots, width()};
         scratch.resize(width());
@@ -172,10 +179,13 @@ private:
     void scale(const Slot* slots, const Context& context, std::span<int64_t> x) const {
         for (size_t k = 0; k < x.size(); ++k) {
             int64_t reduced = reduce(slots[k], context.shift);
-            x[k] = multipliers.empty() ? reduced : multiply_rounded(reduced, context.shift, k, context);
+            x[k] = multipliers.empty() ? reduced
+                                       : multiply_rounded(reduced, context.shift, k, context);
         }
     }
-    static int64_t reduce(int64_t slot, int64_t) { return slot; }  // the grid was chosen so that it fits
+    static int64_t reduce(int64_t slot, int64_t) {
+        return slot;
+    }  // the grid was chosen so that it fits
     template <int N>
     static int64_t reduce(const Fixed<N>& slot, int64_t shift) {
         if (shift == 0) return static_cast<int64_t>(slot.limb[0]);
@@ -186,7 +196,8 @@ private:
         if (x == 0) return 0;
         int power = std::ilogb(multipliers[k]) - 52;
         auto mantissa = static_cast<uint64_t>(std::ldexp(multipliers[k], -power));
-        unsigned __int128 product = static_cast<unsigned __int128>(static_cast<uint64_t>(x)) * mantissa;
+        unsigned __int128 product =
+            static_cast<unsigned __int128>(static_cast<uint64_t>(x)) * mantissa;
         int64_t down = context.exponent - exponent - shift - power;
         if (down < 0) return static_cast<int64_t>(product << -down);
         return shift_rounded(product, down);
@@ -206,10 +217,11 @@ public:
         int exponent = 0;  // keeps the squares of very wide numbers within float64
     };
 
-    std::span<const double> y, row_weights;  // as the caller has them; row_weights empty: every row counts one
+    std::span<const double> y,
+        row_weights;  // as the caller has them; row_weights empty: every row counts one
     std::vector<Slot> products;  // w * y on the grid 2^product_exponent (unit weights: y)
-    std::vector<Slot> weights;   // on the grid 2^weight_exponent; empty: every row counts one
-    std::vector<double> units;   // unit weights: products in float64, exactly, for the kernels
+    std::vector<Slot> weights;  // on the grid 2^weight_exponent; empty: every row counts one
+    std::vector<double> units;  // unit weights: products in float64, exactly, for the kernels
     int product_exponent = 0, weight_exponent = 0;
 
     size_t width() const { return weights.empty() ? 1 : 2; }
@@ -228,11 +240,13 @@ public:
     Context context(const Totals& totals, std::span<const uint32_t> rows) const {
         if constexpr (N == 2) return {};  // squares of 254 bits fit float64
         int highest = 0;
-        for (uint32_t row : rows) highest = std::max(highest, products[row].magnitude().bit_length());
+        for (uint32_t row : rows)
+            highest = std::max(highest, products[row].magnitude().bit_length());
         return {weight({totals.rows, totals.slots.data()}).bit_length() + highest};
     }
 
-    double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>&) const {
+    double quality(Side<Slot> left, Side<Slot> right, const Context& context,
+                   std::vector<int64_t>&) const {
         Slot weight_left = weight(left), weight_right = weight(right);
         Fixed<2 * N> difference = multiply(left.slots[0], weight_right);
         difference -= multiply(right.slots[0], weight_left);
@@ -246,15 +260,19 @@ public:
     }
 
     // The order of categories: the mean.
-    double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const { return mean(side); }
+    double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const {
+        return mean(side);
+    }
 
-    Description describe(const Totals& totals, std::span<const uint32_t> rows, const Context& context, double* value,
+    Description describe(const Totals& totals, std::span<const uint32_t> rows,
+                         const Context& context, double* value,
                          std::vector<int64_t>& scratch) const {
         Side<Slot> side{totals.rows, totals.slots.data()};
         Description node;
         node.weight = weight_of(side, context, scratch);
         double first = y[rows[0]];
-        node.is_pure = std::all_of(rows.begin(), rows.end(), [&](uint32_t row) { return y[row] == first; });
+        node.is_pure =
+            std::all_of(rows.begin(), rows.end(), [&](uint32_t row) { return y[row] == first; });
         *value = node.is_pure ? first : mean(side);
         node.impurity = node.is_pure ? 0.0 : variance(rows, *value, node.weight);
         return node;
@@ -286,7 +304,8 @@ private:
         int power = std::ilogb(farthest), weight_power = std::ilogb(heaviest);
         auto square = [&](uint32_t row) {  // relative to the farthest and the heaviest: below 8
             double deviation = scale_by_power(y[row] - mean, -power);
-            double weight = row_weights.empty() ? 1.0 : scale_by_power(row_weights[row], -weight_power);
+            double weight =
+                row_weights.empty() ? 1.0 : scale_by_power(row_weights[row], -weight_power);
             return deviation * deviation * weight;
         };
         int unit = 59;  // bits after the point
@@ -297,8 +316,10 @@ private:
         }
         __int128 sum = 0;
         for (uint32_t row : rows) sum += static_cast<int64_t>(scale_by_power(square(row), unit));
-        double spread = scale_by_power(static_cast<double>(sum) / scale_by_power(total, -weight_power), -unit);
-        return std::clamp(scale_by_power(spread, 2 * power), std::numeric_limits<double>::denorm_min(),
+        double spread =
+            scale_by_power(static_cast<double>(sum) / scale_by_power(total, -weight_power), -unit);
+        return std::clamp(scale_by_power(spread, 2 * power),
+                          std::numeric_limits<double>::denorm_min(),
                           std::numeric_limits<double>::max());
     }
 };

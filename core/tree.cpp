@@ -30,7 +30,8 @@ void Tree::append(const Tree& from, size_t node) {
     auto value_begin = from.value.begin() + static_cast<ptrdiff_t>(node * n_values());
     value.insert(value.end(), value_begin, value_begin + static_cast<ptrdiff_t>(n_values()));
     if (category_begin.empty()) category_begin.push_back(0);
-    category_words.insert(category_words.end(), from.category_words.begin() + from.category_begin[node],
+    category_words.insert(category_words.end(),
+                          from.category_words.begin() + from.category_begin[node],
                           from.category_words.begin() + from.category_begin[node + 1]);
     category_begin.push_back(static_cast<int64_t>(category_words.size()));
 }
@@ -47,7 +48,8 @@ Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept) {
         auto [node, parent] = stack.back();
         stack.pop_back();
         auto at = static_cast<size_t>(node), here = kept.size();
-        if (parent >= 0) kept.children_right[static_cast<size_t>(parent)] = static_cast<int64_t>(here);
+        if (parent >= 0)
+            kept.children_right[static_cast<size_t>(parent)] = static_cast<int64_t>(here);
         kept.append(tree, at);
         if (tree.is_leaf(at)) continue;
         if (is_split_kept[at]) {
@@ -69,11 +71,12 @@ std::vector<double> feature_importances(const Tree& tree) {
     std::vector<double> importances(tree.n_categories.size(), 0.0);
     for (size_t node = 0; node < tree.size(); ++node) {
         if (tree.is_leaf(node)) continue;
-        auto left = static_cast<size_t>(tree.children_left[node]), right = static_cast<size_t>(tree.children_right[node]);
+        auto left = static_cast<size_t>(tree.children_left[node]),
+             right = static_cast<size_t>(tree.children_right[node]);
         const auto& weight = tree.weighted_n_node_samples;
-        importances[static_cast<size_t>(tree.feature[node])] += weight[node] * tree.impurity[node] -
-                                                                weight[left] * tree.impurity[left] -
-                                                                weight[right] * tree.impurity[right];
+        importances[static_cast<size_t>(tree.feature[node])] +=
+            weight[node] * tree.impurity[node] - weight[left] * tree.impurity[left] -
+            weight[right] * tree.impurity[right];
     }
     for (double& importance : importances) importance /= tree.weighted_n_node_samples[0];
     return importances;
@@ -88,10 +91,10 @@ void validate_lengths(const Tree& tree) {
     if (n == 0) refuse("it has no nodes");
     if (n % 2 == 0) refuse("a binary tree has an odd number of nodes");
     if (tree.n_classes < 0) refuse("the number of classes is negative");
-    bool fits = tree.children_right.size() == n && tree.threshold.size() == n && tree.missing_go_to_left.size() == n &&
-                tree.impurity.size() == n && tree.n_node_samples.size() == n &&
-                tree.weighted_n_node_samples.size() == n && tree.value.size() == n * tree.n_values() &&
-                tree.category_begin.size() == n + 1;
+    bool fits = tree.children_right.size() == n && tree.threshold.size() == n &&
+                tree.missing_go_to_left.size() == n && tree.impurity.size() == n &&
+                tree.n_node_samples.size() == n && tree.weighted_n_node_samples.size() == n &&
+                tree.value.size() == n * tree.n_values() && tree.category_begin.size() == n + 1;
     if (!fits) refuse("its arrays differ in length");
     for (int32_t count : tree.n_categories)
         if (count < 0) refuse("a column has a negative number of categories");
@@ -100,10 +103,12 @@ void validate_lengths(const Tree& tree) {
 void validate_split(const Tree& tree, size_t node) {
     int64_t feature = tree.feature[node];
     if (feature >= static_cast<int64_t>(tree.n_categories.size()))
-        refuse("node " + std::to_string(node) + " splits on column " + std::to_string(feature) + ", which does not exist");
+        refuse("node " + std::to_string(node) + " splits on column " + std::to_string(feature) +
+               ", which does not exist");
     int32_t n_categories = tree.n_categories[static_cast<size_t>(feature)];
     int64_t n_words = tree.category_begin[node + 1] - tree.category_begin[node];
-    if (n_words != (int64_t{n_categories} + 63) / 64) refuse("node " + std::to_string(node) + " has a category set of the wrong size");
+    if (n_words != (int64_t{n_categories} + 63) / 64)
+        refuse("node " + std::to_string(node) + " has a category set of the wrong size");
     if ((n_categories == 0) == std::isnan(tree.threshold[node]))
         refuse("node " + std::to_string(node) + " has a threshold that does not fit its column");
 }
@@ -111,12 +116,14 @@ void validate_split(const Tree& tree, size_t node) {
 void validate_numbers(const Tree& tree, size_t node) {
     std::string at = "node " + std::to_string(node);
     if (tree.missing_go_to_left[node] > 1) refuse(at + " has a missing side that is not 0 or 1");
-    if (!(tree.impurity[node] >= 0) || std::isinf(tree.impurity[node])) refuse(at + " has a bad impurity");
+    if (!(tree.impurity[node] >= 0) || std::isinf(tree.impurity[node]))
+        refuse(at + " has a bad impurity");
     if (tree.n_node_samples[node] < 1) refuse(at + " has no rows");
     double weight = tree.weighted_n_node_samples[node];
     if (!(weight > 0) || std::isinf(weight)) refuse(at + " has a bad weight");
     for (size_t k = 0; k < tree.n_values(); ++k)
-        if (!std::isfinite(tree.value[node * tree.n_values() + k])) refuse(at + " has a value that is not a number");
+        if (!std::isfinite(tree.value[node * tree.n_values() + k]))
+            refuse(at + " has a value that is not a number");
 }
 
 }  // namespace
@@ -125,12 +132,14 @@ void validate_numbers(const Tree& tree, size_t node) {
 // open right children checks the whole shape: every node is reached exactly once, children after parents.
 void complete_and_validate(Tree& tree) {
     validate_lengths(tree);
-    if (tree.category_begin[0] != 0 || tree.category_begin.back() != static_cast<int64_t>(tree.category_words.size()))
+    if (tree.category_begin[0] != 0 ||
+        tree.category_begin.back() != static_cast<int64_t>(tree.category_words.size()))
         refuse("its category sets do not fill their array");
     tree.children_left.assign(tree.size(), kLeafChild);
     std::vector<int64_t> open;  // right children that are still to come, innermost last
     for (size_t node = 0; node < tree.size(); ++node) {
-        if (tree.category_begin[node + 1] < tree.category_begin[node]) refuse("its category sets overlap");
+        if (tree.category_begin[node + 1] < tree.category_begin[node])
+            refuse("its category sets overlap");
         validate_numbers(tree, node);
         if (!tree.is_leaf(node)) {
             validate_split(tree, node);
@@ -142,10 +151,12 @@ void complete_and_validate(Tree& tree) {
             tree.category_begin[node + 1] != tree.category_begin[node])
             refuse("leaf " + std::to_string(node) + " has what only a split has");
         bool is_last = node + 1 == tree.size();
-        if (open.empty() != is_last) refuse("node " + std::to_string(node) + " is not where preorder has it");
+        if (open.empty() != is_last)
+            refuse("node " + std::to_string(node) + " is not where preorder has it");
         if (is_last) break;
         if (open.back() != static_cast<int64_t>(node) + 1)
-            refuse("a right child is not where preorder has it (node " + std::to_string(node + 1) + ")");
+            refuse("a right child is not where preorder has it (node " + std::to_string(node + 1) +
+                   ")");
         open.pop_back();
     }
 }

@@ -17,12 +17,12 @@ struct Tree {
     int n_classes = 0;                    // 0: regression
     std::vector<int32_t> n_categories;    // per column; 0: numeric
     std::vector<int64_t> children_left, children_right, feature;
-    std::vector<double> threshold;        // NaN in categorical splits, +inf for `present | missing`
+    std::vector<double> threshold;  // NaN in categorical splits, +inf for `present | missing`
     std::vector<uint8_t> missing_go_to_left;
     std::vector<double> impurity;
     std::vector<int64_t> n_node_samples;
     std::vector<double> weighted_n_node_samples;
-    std::vector<double> value;            // (node, class): class fractions, or the mean
+    std::vector<double> value;  // (node, class): class fractions, or the mean
     std::vector<int64_t> category_begin;  // (node + 1) offsets into category_words
     std::vector<uint64_t> category_words;
 

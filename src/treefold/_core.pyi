@@ -1,8 +1,8 @@
 """The compiled core. Only arrays of fixed types, numbers and strings cross this line.
 
-Categorical columns arrive as category numbers 0..n_categories-1 (any numeric dtype), NaN if missing;
-the mapping from labels to numbers is `treefold.schema`'s business. Every call releases the
-interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
+Categorical columns arrive as category numbers 0..n_categories-1 (any numeric dtype), NaN if
+missing; the mapping from labels to numbers is `treefold.schema`'s business. Every call releases
+the interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 build: str
+
 def cpu_runs_v3() -> bool: ...
 
 class Source:
@@ -41,7 +42,7 @@ class Source:
     ) -> None:
         """Sparse rows, to predict. A Table cannot be made from them."""
     def add_table(self, table: Table) -> None:
-        """All columns of an encoded table, decoded as they are read (to predict)."""
+        """All columns of an encoded table, with their categories, decoded as they are read."""
     def set_categories(self, column: int, n_categories: int) -> None: ...
 
 class Table:
@@ -113,7 +114,8 @@ class Tree:
     children_left: NDArray[np.int64]  # -1 in leaves
     children_right: NDArray[np.int64]
     feature: NDArray[np.int64]  # -2 in leaves
-    threshold: NDArray[np.float64]  # -2.0 in leaves, NaN in categorical splits, +inf: present|missing
+    # -2.0 in leaves, NaN in categorical splits, +inf: present | missing
+    threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
     impurity: NDArray[np.float64]
     n_node_samples: NDArray[np.int64]
@@ -142,4 +144,4 @@ class Tree:
     def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """ccp_alphas (first 0.0, never falling) and total leaf impurities of the path."""
     def feature_importances(self) -> NDArray[np.float64]:
-        """Weighted impurity decrease per column, not normalised."""
+        """Weighted impurity decrease per column, over the root's weight; not normalised."""

@@ -4,23 +4,25 @@
 (`tests/test_same_tree.py`), so this exists for that test and for benchmarks.
 """
 
+import importlib.util
 import os
 from typing import TYPE_CHECKING
 
 from treefold import _core
 
-if TYPE_CHECKING:
-    from treefold._core import Rules, Source, Table, Tree
-else:
-    _chosen = _core
-    if os.environ.get("TREEFOLD_BUILD") != "baseline" and _core.cpu_runs_v3():
-        try:
-            from treefold import _core_v3 as _chosen
-        except ImportError:  # built without it: other processors, the checked build
-            _chosen = _core
-    Rules, Source, Table, Tree = _chosen.Rules, _chosen.Source, _chosen.Table, _chosen.Tree
 
-grow = _core.grow if TYPE_CHECKING else _chosen.grow
-build: str = "baseline" if TYPE_CHECKING else _chosen.build
+def _best_module() -> str:
+    if os.environ.get("TREEFOLD_BUILD") == "baseline" or not _core.cpu_runs_v3():
+        return "treefold._core"
+    has_v3 = importlib.util.find_spec("treefold._core_v3") is not None  # not in the checked build
+    return "treefold._core_v3" if has_v3 else "treefold._core"
+
+
+if TYPE_CHECKING:
+    from treefold._core import Rules, Source, Table, Tree, build, grow
+else:
+    _chosen = importlib.import_module(_best_module())
+    Rules, Source, Table, Tree = _chosen.Rules, _chosen.Source, _chosen.Table, _chosen.Tree
+    build, grow = _chosen.build, _chosen.grow
 
 __all__ = ["Rules", "Source", "Table", "Tree", "build", "grow"]
