@@ -224,12 +224,16 @@ private:
     Split find_split(Node<Target>& node, int worker) {
         NodeView<Target> view{target_,       rules_,     node.totals, node.context,
                               rows_of(node), node.begin, node.end};
+        Desk<Target>& desk = desks_[static_cast<size_t>(worker)];
+        desk.findings.reset();
+        bool tries_all = rules_.max_features >= table_.columns.size();
+        if (node.size() == 2 && tries_all && rules_.min_weight_leaf <= 0.0 &&
+            Search<Target>(layout_, view, desk.scratch, desk.findings).two_rows())
+            return std::move(desk.findings.best);
         prepare_float64(view, node.description);
         if (view.has_kernel && node.histogram.empty() && keeps_histogram(node))
             count_rows_of(node, node.histogram, worker);
-        Desk<Target>& desk = desks_[static_cast<size_t>(worker)];
-        desk.findings.reset();
-        if (rules_.max_features < table_.columns.size())
+        if (!tries_all)
             search_drawn(view, node, desk);
         else if (is_shared(worker, node.size() * table_.columns.size()))
             search_in_parallel(view, node, desk);

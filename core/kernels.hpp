@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "findings.hpp"
+#include "lanes.hpp"
 #include "rows.hpp"
 
 namespace treefold {
@@ -32,7 +33,12 @@ struct OrderView {
     int bits;
     const Code* codes;
 
-    bool is_cut(size_t k) const { return codes[words[k] >> bits] != codes[words[k + 1] >> bits]; }
+    // May the node be cut between rows k and k + 1?
+    bool is_legal(size_t k, int64_t smallest) const {
+        auto n_left = static_cast<int64_t>(k) + 1,
+             n_right = static_cast<int64_t>(words.size()) - n_left;
+        return n_left >= smallest && n_right >= smallest && code(k) != code(k + 1);
+    }
     uint32_t code(size_t k) const { return codes[words[k] >> bits]; }
 };
 
@@ -48,7 +54,7 @@ class TwoClassScan {
 public:
     TwoClassScan(const NodeView<ClassTarget<int64_t>>& node, Findings& findings)
         : node_(node), findings_(findings) {
-        n_ = static_cast<double>(node.totals.rows);
+        test_.n = static_cast<double>(node.totals.rows);
         n0_ = static_cast<double>(node.totals.slots[0]);
         n1_ = static_cast<double>(node.totals.slots[1]);
         update_limit();
@@ -58,64 +64,60 @@ public:
     void run(const OrderView<Code>& order) {
         constexpr size_t kBlock = 64;
         size_t n_rows = order.words.size();
+        if (n_rows <= kBlock) return scan_block(order, 0, n_rows);
         for (size_t first = 0; first < n_rows; first += kBlock) {
             size_t last = std::min(first + kBlock, n_rows);
             uint32_t ones = 0;
             for (size_t k = first; k < last; ++k) ones += order.words[k] & 1;
-            if (!can_win(static_cast<double>(first), static_cast<double>(last - first - ones),
-                         ones))
-                ones_ += ones;
-            else
+            if (can_win(static_cast<double>(first), static_cast<double>(last - first - ones), ones))
                 scan_block(order, first, last);
+            ones_ += ones;
         }
     }
 
 private:
-    bool is_over(double difference, double n_left) const {
-        return difference * difference >= limit_ * n_left * (n_ - n_left);
-    }
     bool can_win(double n_left, double zeros, double ones) const {
-        double at = n_ * static_cast<double>(ones_) - n_left * n1_;
+        double at = test_.n * static_cast<double>(ones_) - n_left * n1_;
         double up = at + ones * n0_, down = at - zeros * n1_;
-        return is_over(at, n_left) || is_over(up, n_left + ones) || is_over(down, n_left + zeros) ||
-               is_over(up - zeros * n1_, n_left + zeros + ones);
+        return test_.is_over(at, n_left) || test_.is_over(up, n_left + ones) ||
+               test_.is_over(down, n_left + zeros) ||
+               test_.is_over(up - zeros * n1_, n_left + zeros + ones);
     }
 
     template <class Code>
     void scan_block(const OrderView<Code>& order, size_t first, size_t last) {
-        auto smallest = static_cast<size_t>(node_.rules.min_samples_leaf);
-        double difference = n_ * static_cast<double>(ones_) - static_cast<double>(first) * n1_;
-        for (size_t k = first; k < last; ++k) {
-            uint32_t label = order.words[k] & 1;
-            ones_ += label;
-            difference += label != 0 ? n0_ : -n1_;
-            if (!is_over(difference, static_cast<double>(k + 1))) continue;
-            bool is_legal = k + 1 >= smallest && k + 1 + smallest <= order.words.size() &&
-                            k + 1 < order.words.size();
-            if (is_legal && order.is_cut(k)) decide(order, k);
-        }
+        const double steps[2] = {-n1_, n0_};
+        double at = test_.n * static_cast<double>(ones_) - static_cast<double>(first) * n1_;
+        scan_sums(
+            first, last, at, test_, [&](size_t k) { return steps[order.words[k] & 1]; },
+            [&](size_t k, double) {
+                if (order.is_legal(k, node_.rules.min_samples_leaf)) decide(order, first, k);
+            });
     }
 
     template <class Code>
-    void decide(const OrderView<Code>& order, size_t k) {
+    void decide(const OrderView<Code>& order, size_t first, size_t k) {
+        int64_t ones = ones_;
+        for (size_t i = first; i <= k; ++i) ones += order.words[i] & 1;
         auto n_left = static_cast<int64_t>(k) + 1;
-        int64_t left[2] = {n_left - ones_, ones_};
+        int64_t left[2] = {n_left - ones, ones};
         int64_t right[2] = {node_.totals.slots[0] - left[0], node_.totals.slots[1] - left[1]};
         double quality = class_quality(Criterion::gini, left, right, 0, node_.target.logs);
-        if (quality < findings_.best.quality) return;
+        if (quality < findings_.floor) return;
         offer_cut(order, k, quality, findings_);
         update_limit();
     }
 
     void update_limit() {
-        double base = (n0_ * n0_ + n1_ * n1_) / n_;
-        limit_ = (findings_.floor * (1 - kSlack) - base) * n_ / 2;
+        double base = node_.squares / test_.n;
+        test_.limit = (findings_.floor * (1 - kSlack) - base) * test_.n / 2;
     }
 
     const NodeView<ClassTarget<int64_t>>& node_;
     Findings& findings_;
-    double n_, n0_, n1_, limit_ = 0;
-    int64_t ones_ = 0;
+    double n0_, n1_;
+    SumTest test_;
+    int64_t ones_ = 0;  // in the rows before the block
 };
 
 // More classes. With A = sum l_c^2 and B = sum t_c l_c the quality is A / n_l + (T - 2 B + A) / n_r, T = sum t_c^2:
@@ -137,7 +139,7 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
         b += static_cast<double>(totals[label]);
         double n_left = static_cast<double>(k + 1), n_right = n - n_left;
         if (a * n + (squares - 2 * b) * n_left < limit * n_left * n_right) continue;
-        if (k + 1 < smallest || !order.is_cut(k)) continue;
+        if (!order.is_legal(k, node.rules.min_samples_leaf)) continue;
         subtract(totals, scratch.left, scratch.right);
         double quality =
             class_quality(Criterion::gini, scratch.left, scratch.right, 0, node.target.logs);
@@ -164,20 +166,18 @@ template <class Code>
 void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order,
                 Findings& findings) {
     const double* units = node.target.units.data();
-    auto smallest = static_cast<size_t>(node.rules.min_samples_leaf);
-    size_t n_rows = order.words.size();
-    double n = static_cast<double>(n_rows), mean = node.mean, error = node.error;
-    double limit = findings.floor * (1 - kSlack) / (n * n), d = 0;
-    for (size_t k = 0; k + smallest < n_rows; ++k) {
-        d += units[order.words[k] >> order.bits] - mean;
-        double most = std::fabs(d) + error, n_left = static_cast<double>(k + 1),
-               product = n_left * (n - n_left);
-        if (most * most < limit * product) continue;
-        if (k + 1 < smallest || !order.is_cut(k)) continue;
-        offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d, product,
-                      findings);
-        limit = findings.floor * (1 - kSlack) / (n * n);
-    }
+    double n = static_cast<double>(order.words.size()), mean = node.mean;
+    SumTest test{n, node.error, findings.floor * (1 - kSlack) / (n * n)};
+    scan_sums(
+        0, order.words.size() - 1, 0.0, test,
+        [&](size_t k) { return units[order.words[k] >> order.bits] - mean; },
+        [&](size_t k, double d) {
+            if (!order.is_legal(k, node.rules.min_samples_leaf)) return;
+            double n_left = static_cast<double>(k + 1);
+            offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d,
+                          n_left * (n - n_left), findings);
+            test.limit = findings.floor * (1 - kSlack) / (n * n);
+        });
 }
 
 // A sparse column in one node: words and codes of the listed rows by ascending code; all other rows are at zero.

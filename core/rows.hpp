@@ -76,7 +76,7 @@ size_t divide(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
         n_left += left;
         n_right += !left;
     }
-    std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
+    if (n_right != 0) std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
     return n_left;
 }
 
