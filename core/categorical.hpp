@@ -66,7 +66,8 @@ private:
         for (size_t k = 0; k < width_; ++k) scratch_.left[k] += side.slots[k];
     }
 
-    // Categories of equal share move together.
+    // Categories of equal share move together. If all are equal the lowest goes alone, so that a node can split at
+    // zero gain (XOR of two categorical columns).
     void try_prefixes(size_t k) {
         auto& order = scratch_.by_share;
         order.clear();
@@ -78,8 +79,10 @@ private:
         std::vector<uint32_t>& codes = scratch_.chosen;
         codes.clear();
         for (auto [share, code] : order) codes.push_back(code);
+        bool all_equal = order.front().first == order.back().first;
         for (size_t i = 0; i + 1 < order.size(); ++i) {
             add(order[i].second);
+            if (all_equal) return offer_both(1, codes);
             if (order[i].first != order[i + 1].first) offer_both(i + 1, codes);
         }
     }

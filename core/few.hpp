@@ -121,8 +121,7 @@ public:
 
     void prepare(const NodeView<Target>& node) {
         deviations_.resize(node.rows.size());
-        for (size_t i = 0; i < node.rows.size(); ++i)
-            deviations_[i] = node.target.units[node.rows[i]] - node.mean;
+        for (size_t i = 0; i < node.rows.size(); ++i) deviations_[i] = step_of(node, node.rows[i]);
     }
 
     void add_row(Entry* line, size_t i) const {
@@ -140,8 +139,8 @@ public:
                     Findings& findings) {
         int64_t smallest = node.rules.min_samples_leaf, n_right = node.totals.rows - n_left_;
         if (n_left_ >= smallest && n_right >= smallest)
-            offer_pending(node, {column, code_, code, 0.0}, d_,
-                          static_cast<double>(n_left_) * static_cast<double>(n_right), findings);
+            offer_mean(node, {column, code_, code, 0.0}, d_,
+                       static_cast<double>(n_left_) * static_cast<double>(n_right), findings);
         d_ += line->sum;
         n_left_ += line->count;
         code_ = code;

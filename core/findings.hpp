@@ -20,7 +20,10 @@ struct NodeView {
     std::span<const uint32_t> rows;
     size_t begin = 0, end = 0;  // its stretch of Layout::rows and of every order
     bool has_kernel = false;    // do the scans in float64 apply?
-    double mean = 0.0;  // regression: the mean, and how far a sum in float64 may be off, in units
+    bool is_exact =
+        false;      // regression: a row adds factor * y - mean to a sum, in units; the sum may
+    double factor = 1.0;        // be off by error, or not at all if it is exact
+    double mean = 0.0;
     double error = 0.0;
     double squares = 0.0;  // classes: the sum of the squared totals
 

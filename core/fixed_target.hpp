@@ -114,8 +114,11 @@ Tree with_mean_target(const TargetView& view, Grow&& grow) {
         products.include(weight * view.numbers[row]);
     }
     int bits = std::max(weights.size(), products.size()) + std::bit_width(view.numbers.size());
-    if (bits <= 126)
-        return grow(make_mean_target<2>(view, products.exponent(), weights.exponent()));
+    if (bits <= 126) {
+        auto target = make_mean_target<2>(view, products.exponent(), weights.exponent());
+        target.unit_bits = products.size();
+        return grow(target);
+    }
     return grow(make_mean_target<kWideLimbs>(view, products.exponent(), weights.exponent()));
 }
 

@@ -24,8 +24,9 @@ public:
     }
     double* value(size_t node) { return values_.data() + node * n_values_; }
     void describe(size_t node, const Description& description, int64_t n_rows) {
-        records_[node].description = description;
-        records_[node].n_rows = n_rows;
+        records_[node].weight = description.weight;
+        records_[node].impurity = description.impurity;
+        records_[node].n_rows = static_cast<uint32_t>(n_rows);
     }
     void set_split(size_t node, const Split& split, size_t children) {
         Record& record = records_[node];
@@ -66,7 +67,8 @@ public:
         for (const Column& column : table_->columns)
             tree.n_categories.push_back(column.is_categorical ? static_cast<int32_t>(column.n_codes)
                                                               : 0);
-        reserve(tree);
+        resize(tree, records_.size());
+        size_t n_nodes = 0;
         struct Visit {
             size_t record;
             int64_t parent;  // whose right child this is, or -1
@@ -75,56 +77,55 @@ public:
         while (!stack.empty()) {
             Visit visit = stack.back();
             stack.pop_back();
-            auto node = static_cast<int64_t>(tree.size());
+            auto node = static_cast<int64_t>(n_nodes);
             if (visit.parent >= 0) tree.children_right[static_cast<size_t>(visit.parent)] = node;
-            write(tree, visit.record);
+            write(tree, n_nodes++, visit.record);
             size_t children = records_[visit.record].children;
             if (children == 0) continue;
             stack.push_back({children + 1, node});
             stack.push_back({children, -1});
         }
+        resize(tree,
+               n_nodes);  // nodes that a best-first search opened and did not divide stay behind
         return tree;
     }
 
 private:
     struct Record {
         size_t children = 0;  // 0: a leaf (the root is nobody's child)
-        int64_t n_rows = 0;
-        Description description;
-        uint32_t column = 0, code = 0, next_code = 0;
-        bool missing_left = false;
+        double weight = 0, impurity = 0;
         size_t set_begin = 0;  // in sets_
+        uint32_t n_rows = 0, column = 0, code = 0, next_code = 0;
+        bool missing_left = false;
     };
 
-    void reserve(Tree& tree) const {
-        size_t n = records_.size();
-        tree.children_left.reserve(n), tree.children_right.reserve(n), tree.feature.reserve(n);
-        tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
-        tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
-        tree.value.reserve(n * n_values_), tree.category_begin.reserve(n + 1);
-        tree.category_begin.push_back(0);
+    // All arrays at the size they may reach: pushing to each of them, node by node, took twice as long.
+    void resize(Tree& tree, size_t n) const {
+        tree.children_left.resize(n), tree.children_right.resize(n), tree.feature.resize(n);
+        tree.threshold.resize(n), tree.missing_go_to_left.resize(n), tree.impurity.resize(n);
+        tree.n_node_samples.resize(n), tree.weighted_n_node_samples.resize(n);
+        tree.value.resize(n * n_values_), tree.category_begin.resize(n + 1);
     }
 
-    void write(Tree& tree, size_t at) const {
+    void write(Tree& tree, size_t node, size_t at) const {
         const Record& record = records_[at];
         bool is_leaf = record.children == 0;
-        auto node = static_cast<int64_t>(tree.size());
-        tree.children_left.push_back(is_leaf ? kLeafChild : node + 1);
-        tree.children_right.push_back(kLeafChild);
-        tree.feature.push_back(is_leaf ? kLeafFeature : record.column);
-        tree.threshold.push_back(is_leaf ? kLeafThreshold : threshold(record));
-        tree.missing_go_to_left.push_back(!is_leaf && record.missing_left);
-        tree.impurity.push_back(record.description.impurity);
-        tree.n_node_samples.push_back(record.n_rows);
-        tree.weighted_n_node_samples.push_back(record.description.weight);
-        auto value = values_.begin() + static_cast<ptrdiff_t>(at * n_values_);
-        tree.value.insert(tree.value.end(), value, value + static_cast<ptrdiff_t>(n_values_));
+        tree.children_left[node] = is_leaf ? kLeafChild : static_cast<int64_t>(node) + 1;
+        tree.children_right[node] = kLeafChild;
+        tree.feature[node] = is_leaf ? kLeafFeature : record.column;
+        tree.threshold[node] = is_leaf ? kLeafThreshold : threshold(record);
+        tree.missing_go_to_left[node] = !is_leaf && record.missing_left;
+        tree.impurity[node] = record.impurity;
+        tree.n_node_samples[node] = record.n_rows;
+        tree.weighted_n_node_samples[node] = record.weight;
+        std::copy_n(values_.data() + at * n_values_, n_values_,
+                    tree.value.data() + node * n_values_);
         if (!is_leaf && table_->columns[record.column].is_categorical) {
             auto n_words = static_cast<ptrdiff_t>(table_->columns[record.column].n_codes + 63) / 64;
             auto words = sets_.begin() + static_cast<ptrdiff_t>(record.set_begin);
             tree.category_words.insert(tree.category_words.end(), words, words + n_words);
         }
-        tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
+        tree.category_begin[node + 1] = static_cast<int64_t>(tree.category_words.size());
     }
 
     double threshold(const Record& record) const {

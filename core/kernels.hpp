@@ -149,12 +149,29 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
     }
 }
 
-// Regression. The quality of a cut is n^2 d^2 / (n_l n_r) with d the sum of y - mean on the left. d is off by at most
-// node.error in float64; a cut stays pending if it could still be the best, and floor rises with what a cut
-// surely reaches. product: n_l n_r.
-inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, double d,
-                          double product, Findings& findings) {
-    double n = static_cast<double>(node.rows.size()), scale = n * n / product;
+// Regression. With d the sum of y - mean on the left, the quality of a cut is n^2 d^2 / (n_l n_r). d is off by at most
+// node.error in float64; a cut stays pending if it could still be the best, and floor rises with what
+// a cut surely reaches.
+//
+// Where n times the sum of the targets has at most 53 bits (whole numbers, and small nodes of any short
+// numbers), rows add n y - sum(y) instead: D = n d without an error, and D^2 / (n_l n_r) is the
+// exact quality, rounding by rounding.
+inline double quality_scale(const NodeView<MeanTarget<2>>& node) {
+    double n = static_cast<double>(node.rows.size()) / node.factor;
+    return n * n;
+}
+inline double step_of(const NodeView<MeanTarget<2>>& node, uint32_t row) {
+    return node.factor * node.target.units[row] - node.mean;
+}
+inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product,
+                       Findings& findings) {
+    if (node.is_exact) {
+        double quality = d * d / product;
+        if (quality >= findings.floor)
+            findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
+        return;
+    }
+    double scale = quality_scale(node) / product;
     double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
     cut.upper = most * most * scale * (1 + kSlack);
     if (cut.upper < findings.floor) return;
@@ -165,18 +182,17 @@ inline void offer_pending(const NodeView<MeanTarget<2>>& node, Pending cut, doub
 template <class Code>
 void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order,
                 Findings& findings) {
-    const double* units = node.target.units.data();
-    double n = static_cast<double>(order.words.size()), mean = node.mean;
-    SumTest test{n, node.error, findings.floor * (1 - kSlack) / (n * n)};
+    double n = static_cast<double>(order.words.size()), scale = quality_scale(node);
+    SumTest test{n, node.error, findings.floor * (1 - kSlack) / scale};
     scan_sums(
         0, order.words.size() - 1, 0.0, test,
-        [&](size_t k) { return units[order.words[k] >> order.bits] - mean; },
+        [&](size_t k) { return step_of(node, order.words[k] >> order.bits); },
         [&](size_t k, double d) {
             if (!order.is_legal(k, node.rules.min_samples_leaf)) return;
             double n_left = static_cast<double>(k + 1);
-            offer_pending(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d,
-                          n_left * (n - n_left), findings);
-            test.limit = findings.floor * (1 - kSlack) / (n * n);
+            offer_mean(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d,
+                       n_left * (n - n_left), findings);
+            test.limit = findings.floor * (1 - kSlack) / scale;
         });
 }
 
@@ -311,6 +327,12 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);
         double n = static_cast<double>(node.rows.size());
+        if (node.target.unit_bits + 2 * std::bit_width(node.rows.size()) <= 53) {
+            node.is_exact = true;
+            node.factor = n;
+            node.mean = to_double(node.totals.slots[0]);
+            return;
+        }
         double spread = scale_by_power(description.impurity * n, -2 * node.target.product_exponent);
         node.mean = to_double(node.totals.slots[0]) / n;
         node.error = kRounding * ((n + 4) * std::sqrt(n * spread) + 2 * n * std::fabs(node.mean));

@@ -31,28 +31,6 @@ public:
            Findings& findings)
         : layout_(layout), node_(node), scratch_(scratch), findings_(findings) {}
 
-    // A node of two rows: every split that parts them is as good as any other, so the first column in which they
-    // differ has it. A third of the nodes of a regression tree are such (California housing: 1.3 times as fast).
-    // False where a missing value or a sparse column asks for the whole search.
-    bool two_rows() {
-        const std::vector<Column>& columns = layout_.table->columns;
-        for (uint32_t at = 0; at < columns.size(); ++at) {
-            if (columns[at].is_sparse) return false;
-            uint32_t a = columns[at].codes[node_.rows[0]], b = columns[at].codes[node_.rows[1]];
-            if (a == b) continue;
-            if (std::max(a, b) == columns[at].missing_code()) return false;
-            Split split = numeric_split(0.0, at, std::min(a, b), std::max(a, b));
-            split.is_categorical = columns[at].is_categorical;
-            if (split.is_categorical) {
-                split.left_set.assign(columns[at].n_codes / 64 + 1, 0);
-                split.left_set[split.code / 64] |= uint64_t{1} << (split.code % 64);
-            }
-            findings_.offer(std::move(split));
-            return true;
-        }
-        return layout_.root_stretches.empty();
-    }
-
     // A column that every node searches. Returns whether it has more than one value here.
     bool column(uint32_t at) {
         const Column& column = layout_.table->columns[at];

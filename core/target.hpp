@@ -223,6 +223,7 @@ public:
     std::vector<Slot> weights;  // on the grid 2^weight_exponent; empty: every row counts one
     std::vector<double> units;  // unit weights: products in float64, exactly, for the kernels
     int product_exponent = 0, weight_exponent = 0;
+    int unit_bits = 0;  // that a product has at most
 
     size_t width() const { return weights.empty() ? 1 : 2; }
     bool is_unit() const { return weights.empty(); }

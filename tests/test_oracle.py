@@ -195,10 +195,18 @@ def _table_columns(case: Case, is_sparse: bool):
 
 
 def test_categories_whose_means_round_alike_move_together():
-    """(0.1 + 0.3) / 2 is 0.2 in float64, though not exactly."""
-    case = Case([[0.0], [0.0], [1.0]], [2], [0.1, 0.3, 0.2], 0, None, None, Rules("squared_error"))
+    """(0.1 + 0.3) / 2 is 0.2 in float64, though not exactly: 0 and 1 stay together."""
+    rows, target = [[0.0], [0.0], [1.0], [2.0]], [0.1, 0.3, 0.2, 0.0]
+    case = Case(rows, [3], target, 0, None, None, Rules("squared_error", max_depth=1))
     assert_core_agrees(case)
-    assert grow_core(case).node_count == 1
+    assert grow_core(case).n_node_samples.tolist() == [4, 3, 1]
+
+
+def test_an_exclusive_or_of_categories_is_found():
+    rows = [[float(a), float(b)] for a in range(2) for b in range(2)]
+    case = Case(rows, [2, 2], [0, 1, 1, 0], 2, None, None, Rules("gini"))
+    assert_core_agrees(case)
+    assert grow_core(case).n_leaves == 4
 
 
 def test_a_tree_of_one_row_is_a_leaf():

@@ -298,10 +298,16 @@ def test_left_set_holds_the_lowest_category_present():
     assert split.left_codes == {2, 5}
 
 
-def test_categories_of_equal_mean_are_never_parted():
-    additive = add_up_classes([0, 1, 0, 1], 2)
-    column = encode_categories([0, 0, 1, 1], 2)
-    assert find_splits("gini", {0: column}, range(4), additive, Limits()) == []
+def test_categories_of_equal_mean_are_parted_only_if_all_are_equal():
+    additive = add_up_classes([0, 1, 0, 1, 1], 2)
+    column = encode_categories([0, 0, 1, 1, 2], 3)
+
+    def left_sets(rows):
+        splits = find_splits("gini", {0: column}, rows, additive, Limits())
+        return [split.left_codes for split in splits]
+
+    assert left_sets(range(5)) == [{0, 1}]
+    assert left_sets(range(4)) == [{0}]
 
 
 def test_ordering_by_mean_is_as_good_as_all_subsets():

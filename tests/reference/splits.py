@@ -133,9 +133,15 @@ def subsets(present: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def prefixes(by_code: dict[int, Vector], present: list[int], share) -> Iterator[tuple[int, ...]]:
-    """Prefixes of the order by share; categories of equal share move together."""
+    """Prefixes of the order by share; categories of equal share move together.
+
+    If all are equal, the lowest goes alone: the node must be able to split at zero gain.
+    """
     share_of = {code: share(by_code[code]) for code in present}
-    for limit in sorted(set(share_of.values()))[:-1]:
+    limits = sorted(set(share_of.values()))[:-1]
+    if not limits and len(present) > 1:
+        yield (present[0],)
+    for limit in limits:
         low = tuple(code for code in present if share_of[code] <= limit)
         high = tuple(code for code in present if share_of[code] > limit)
         yield low if present[0] in low else high

@@ -1,0 +1,194 @@
+// Dividing a node: its rows when the split is known, its orders, lists and histograms when the children grow on.
+#pragma once
+
+#include "workshop.hpp"
+
+namespace treefold {
+
+template <class Target>
+class Divider {
+public:
+    Divider(Workshop<Target>& shop, std::vector<uint32_t> asked)
+        : shop_(shop), asked_(std::move(asked)) {}
+
+    size_t n_asked() const { return asked_.size(); }
+
+    // The rows of both children, what they add up to, and where missing values go.
+    void divide_rows(Node<Target>& node, int worker) {
+        Desk<Target>& desk = shop_.desk(worker);
+        size_t middle = node.begin + move_rows(node, desk);
+        node.left.begin = node.begin;
+        node.left.end = node.right.begin = middle;
+        node.right.end = node.end;
+        Layout& layout = shop_.layout;
+        if (!layout.position.empty())
+            for (size_t k = node.begin; k < node.end; ++k)
+                layout.position[layout.rows[k]] = static_cast<uint32_t>(k);
+        sum_children(node);
+        settle_missing(node, desk);
+        divide_asked(node, desk);
+    }
+
+    // What only children that grow on need; a child is null if it is a leaf or needs nothing.
+    void divide_rest(Node<Target>& node, Node<Target>* left, Node<Target>* right, int worker) {
+        divide_histogram(node, left, right);
+        const Layout& layout = shop_.layout;
+        if ((left == nullptr && right == nullptr) ||
+            (layout.orders.empty() && node.stretches.empty()))
+            return;
+        Sides& sides = shop_.desk(worker).sides;
+        for (size_t k = node.begin; k < node.end; ++k) sides.set(layout.rows[k], k < node.left.end);
+        divide_orders(node, left != nullptr, right != nullptr, worker);
+        divide_stretches(node, left, right, worker);
+    }
+
+private:
+    bool code_goes_left(const Split& split, uint32_t code) const {
+        return goes_left(code, split.code, code == shop_.table.columns[split.column].missing_code(),
+                         split.missing_left,
+                         split.is_categorical ? split.left_set.data() : nullptr);
+    }
+
+    // Returns how many rows go left.
+    size_t move_rows(const Node<Target>& node, Desk<Target>& desk) {
+        const Column& column = shop_.table.columns[node.split.column];
+        std::span<uint32_t> rows = shop_.rows_of(node);
+        uint32_t* spare = desk.spare(rows.size());
+        if (column.is_sparse) {
+            mark_sparse(node, column, desk.sides);
+            return divide(rows, spare, [&](uint32_t row) { return desk.sides.is_left(row); });
+        }
+        return column.codes.with([&](auto* codes) {
+            return divide(rows, spare,
+                          [&](uint32_t row) { return code_goes_left(node.split, codes[row]); });
+        });
+    }
+
+    void mark_sparse(const Node<Target>& node, const Column& column, Sides& sides) {
+        const Layout& layout = shop_.layout;
+        bool is_zero_left = code_goes_left(node.split, column.zero_code);
+        for (uint32_t row : shop_.rows_of(node)) sides.set(row, is_zero_left);
+        auto mark = [&](uint32_t row, uint32_t code) {
+            sides.set(row, code_goes_left(node.split, code));
+        };
+        if (const Stretch* stretch = node.find_stretch(node.split.column)) {
+            for (size_t k = stretch->begin; k < stretch->end; ++k)
+                mark(layout.listed_words[k] >> layout.class_bits, layout.listed_codes[k]);
+            return;
+        }
+        for (size_t k = 0; k < column.listed_rows.size(); ++k) {
+            uint32_t place = layout.position[column.listed_rows[k]];
+            if (place >= node.begin && place < node.end)
+                mark(column.listed_rows[k], column.listed_codes[k]);
+        }
+    }
+
+    // The smaller side is added up, the other is what remains.
+    void sum_children(Node<Target>& node) {
+        bool is_left_smaller = node.left.size() <= node.right.size();
+        Part<Target>& smaller = is_left_smaller ? node.left : node.right;
+        Part<Target>& larger = is_left_smaller ? node.right : node.left;
+        smaller.totals = shop_.target.sum_rows(shop_.rows_of(smaller));
+        larger.totals = node.totals;
+        larger.totals.rows -= smaller.totals.rows;
+        for (size_t k = 0; k < shop_.target.width(); ++k)
+            larger.totals.slots[k] -= smaller.totals.slots[k];
+    }
+
+    // Where the node saw no missing value: the child with more weight. Absent categories go along.
+    void settle_missing(Node<Target>& node, Desk<Target>& desk) {
+        Split& split = node.split;
+        auto weight_of = [&](const Part<Target>& part) {
+            return shop_.target.weight_of({part.totals.rows, part.totals.slots.data()},
+                                          node.context, desk.scratch.scaled);
+        };
+        if (!split.saw_missing) split.missing_left = weight_of(node.left) >= weight_of(node.right);
+        if (!split.is_categorical || !split.missing_left) return;
+        const Column& column = shop_.table.columns[split.column];
+        std::vector<uint64_t> present(split.left_set.size());
+        for (uint32_t row : shop_.rows_of(node)) {
+            uint32_t code = column.codes[row];
+            present[code / 64] |= uint64_t{1} << (code % 64);
+        }
+        for (uint32_t code = 0; code < column.n_codes; ++code)
+            if (!has_bit(present.data(), code))
+                split.left_set[code / 64] |= uint64_t{1} << (code % 64);
+    }
+
+    void divide_asked(Node<Target>& node, Desk<Target>& desk) {
+        std::span<uint32_t> asked(asked_.data() + node.asked_begin,
+                                  node.asked_end - node.asked_begin);
+        const Column& column = shop_.table.columns[node.split.column];
+        size_t n_left = divide(asked, desk.spare(asked.size()), [&](uint32_t row) {
+            return code_goes_left(node.split, column.code_of(row));
+        });
+        node.left.asked_begin = node.asked_begin;
+        node.left.asked_end = node.right.asked_begin = node.asked_begin + n_left;
+        node.right.asked_end = node.asked_end;
+    }
+
+    // The smaller child is counted, the larger one takes what remains.
+    void divide_histogram(Node<Target>& node, Node<Target>* left, Node<Target>* right) {
+        bool is_left_smaller = node.left.size() <= node.right.size();
+        Node<Target>*smaller = is_left_smaller ? left : right,
+        *larger = is_left_smaller ? right : left;
+        if (node.histogram.empty() || larger == nullptr || !shop_.keeps_histogram(*larger)) return;
+        std::vector<uint32_t> counted;
+        shop_.count_histogram(is_left_smaller ? node.left : node.right, counted);
+        for (size_t k = 0; k < counted.size(); ++k) node.histogram[k] -= counted[k];
+        larger->histogram = std::move(node.histogram);
+        if (smaller != nullptr && shop_.keeps_histogram(*smaller))
+            smaller->histogram = std::move(counted);
+    }
+
+    void divide_orders(const Node<Target>& node, bool needs_left, bool needs_right, int worker) {
+        Layout& layout = shop_.layout;
+        const Sides& sides = shop_.desk(worker).sides;
+        int bits = layout.class_bits;
+        auto is_left = [&](uint32_t word) { return sides.is_left(word >> bits); };
+        auto divide_one = [&](size_t order, int at) {
+            std::span<uint32_t> words(layout.orders[order].data() + node.begin, node.size());
+            if (needs_left && needs_right)
+                divide(words, shop_.desk(at).spare(node.size()), is_left);
+            else if (needs_left)
+                keep_left(words, is_left);
+            else
+                keep_right(words, is_left);
+        };
+        if (shop_.is_shared(node.size() * layout.orders.size()))
+            shop_.workers.for_each(layout.orders.size(), divide_one);
+        else
+            for (size_t order = 0; order < layout.orders.size(); ++order) divide_one(order, worker);
+    }
+
+    void divide_stretches(const Node<Target>& node, Node<Target>* left, Node<Target>* right,
+                          int worker) {
+        Desk<Target>& desk = shop_.desk(worker);
+        Layout& layout = shop_.layout;
+        for (const Stretch& stretch : node.stretches) {
+            size_t n = stretch.end - stretch.begin, n_left = 0, n_right = 0;
+            uint32_t* spare = desk.spare(2 * n);
+            uint32_t* words = layout.listed_words.data() + stretch.begin;
+            uint32_t* codes = layout.listed_codes.data() + stretch.begin;
+            for (size_t k = 0; k < n; ++k) {
+                uint32_t word = words[k], code = codes[k];
+                bool is_left = desk.sides.is_left(word >> layout.class_bits);
+                words[n_left] = word, codes[n_left] = code;
+                spare[n_right] = word, spare[n + n_right] = code;
+                n_left += is_left, n_right += !is_left;
+            }
+            std::copy_n(spare, n_right, words + n_left);
+            std::copy_n(spare + n, n_right, codes + n_left);
+            size_t middle = stretch.begin + n_left;
+            if (left != nullptr && n_left != 0)
+                left->stretches.push_back({stretch.column, stretch.begin, middle});
+            if (right != nullptr && n_right != 0)
+                right->stretches.push_back({stretch.column, middle, stretch.end});
+        }
+    }
+
+    Workshop<Target>& shop_;
+    std::vector<uint32_t> asked_;  // the rows that ask, divided as rows are
+};
+
+}  // namespace treefold

@@ -1,0 +1,91 @@
+// The best split of a node: which columns are searched, by whom, and who wins.
+#pragma once
+
+#include "random.hpp"
+#include "tiny.hpp"
+#include "workshop.hpp"
+
+namespace treefold {
+
+template <class Target>
+class Finder {
+public:
+    explicit Finder(Workshop<Target>& shop) : shop_(shop) {}
+
+    Split find(Node<Target>& node, int worker) {
+        const Rules& rules = shop_.rules;
+        NodeView<Target> view{shop_.target,        rules,      node.totals, node.context,
+                              shop_.rows_of(node), node.begin, node.end};
+        Desk<Target>& desk = shop_.desk(worker);
+        if (node.size() <= shop_.tiny_rows)
+            return TinySearch<Target>(shop_.table, view, desk.scratch).run();
+        desk.findings.reset();
+        prepare_float64(view, node.description);
+        if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(node))
+            shop_.count_histogram(node, node.histogram);
+        if (!shop_.tries_all())
+            search_drawn(view, node, desk);
+        else if (shop_.is_shared(node.size() * shop_.table.columns.size()))
+            search_in_parallel(view, node, desk);
+        else
+            search_range(view, node, 0, n_searched(node), desk);
+        resolve_pending(shop_.layout, view, desk.findings);
+        return std::move(desk.findings.best);
+    }
+
+private:
+    // Columns are numbered for the search: few-valued, other, listed.
+    size_t n_searched(const Node<Target>& node) const {
+        const Layout& layout = shop_.layout;
+        return layout.few_columns.size() + layout.other_columns.size() + node.stretches.size();
+    }
+    void search_range(const NodeView<Target>& view, const Node<Target>& node, size_t first,
+                      size_t last, Desk<Target>& desk) {
+        const Layout& layout = shop_.layout;
+        Search<Target> search(layout, view, desk.scratch, desk.findings);
+        size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
+        search.few(desk.few, std::min(first, n_few), std::min(last, n_few), node.histogram);
+        for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
+            if (node.size() > kCheckedCells) shop_.workers.check();
+            search.column(layout.other_columns[k - n_few]);
+        }
+        for (size_t k = std::max(first, n_dense); k < last; ++k)
+            search.stretch(node.stretches[k - n_dense]);
+    }
+
+    void search_in_parallel(const NodeView<Target>& view, const Node<Target>& node,
+                            Desk<Target>& desk) {
+        for (Desk<Target>& other : shop_.desks) other.findings.reset();
+        size_t n_columns = n_searched(node), n_tasks = std::min(n_columns, 4 * shop_.desks.size());
+        shop_.workers.for_each(n_tasks, [&](size_t task, int worker) {
+            search_range(view, node, n_columns * task / n_tasks, n_columns * (task + 1) / n_tasks,
+                         shop_.desk(worker));
+        });
+        for (Desk<Target>& other : shop_.desks)
+            if (&other != &desk) desk.findings.merge(std::move(other.findings));
+    }
+
+    // Columns by their draw, until max_features that are not constant here have been tried.
+    void search_drawn(const NodeView<Target>& view, const Node<Target>& node, Desk<Target>& desk) {
+        const std::vector<Column>& columns = shop_.table.columns;
+        std::vector<std::pair<uint64_t, uint32_t>> ranked;
+        for (uint32_t column = 0; column < columns.size(); ++column)
+            ranked.emplace_back(draw_column(node.key, column), column);
+        std::sort(ranked.begin(), ranked.end());
+        Search<Target> search(shop_.layout, view, desk.scratch, desk.findings);
+        uint64_t n_tried = 0;
+        for (auto [draw, column] : ranked) {
+            if (n_tried == shop_.rules.max_features) break;
+            if (columns[column].is_sparse && shop_.layout.position.empty()) {
+                const Stretch* stretch = node.find_stretch(column);
+                n_tried += stretch != nullptr && search.stretch(*stretch);
+            } else {
+                n_tried += search.column(column);
+            }
+        }
+    }
+
+    Workshop<Target>& shop_;
+};
+
+}  // namespace treefold

@@ -1,0 +1,148 @@
+// What growth works with: nodes, the order in which they come, and what each worker has for itself.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "rows.hpp"
+#include "search.hpp"
+
+namespace treefold {
+
+// A stretch of rows with what it adds up to.
+template <class Target>
+struct Part {
+    size_t begin = 0, end = 0;  // of Layout::rows
+    size_t asked_begin = 0, asked_end = 0;  // of the rows that ask
+    size_t record = 0;  // in GrowingTree
+    typename Target::Totals totals;
+    typename Target::Context context;
+    Description description;
+
+    size_t size() const { return end - begin; }
+};
+
+template <class Target>
+struct Node : Part<Target> {
+    int64_t depth = 0;
+    uint64_t key = 0;  // of the draws (random.hpp)
+    std::vector<Stretch> stretches;  // sparse columns that are not all zero here, ascending
+    std::vector<uint32_t> histogram;  // kept (few.hpp), or empty
+    // Set when the node is opened:
+    Split split;
+    Part<Target> left, right;
+    double decrease = 0.0;
+
+    const Stretch* find_stretch(uint32_t column) const {
+        auto found = std::lower_bound(stretches.begin(), stretches.end(), column,
+                                      [](const Stretch& a, uint32_t b) { return a.column < b; });
+        return found != stretches.end() && found->column == column ? &*found : nullptr;
+    }
+};
+
+template <class Target>
+using NodePointer = std::unique_ptr<Node<Target>>;
+
+// Opened nodes, and which of them is divided next.
+template <class Target>
+class Frontier {
+public:
+    explicit Frontier(bool is_best_first) : is_best_first_(is_best_first) {}
+    bool empty() const { return nodes_.empty(); }
+    void push(NodePointer<Target> node) {
+        nodes_.push_back(std::move(node));
+        if (is_best_first_) std::push_heap(nodes_.begin(), nodes_.end(), is_worse);
+    }
+    NodePointer<Target> pop() {
+        if (is_best_first_) std::pop_heap(nodes_.begin(), nodes_.end(), is_worse);
+        NodePointer<Target> node = std::move(nodes_.back());
+        nodes_.pop_back();
+        return node;
+    }
+
+private:
+    // Ties: lower depth, then further left (nodes of one depth lie in the order of their rows).
+    static bool is_worse(const NodePointer<Target>& a, const NodePointer<Target>& b) {
+        if (a->decrease != b->decrease) return a->decrease < b->decrease;
+        if (a->depth != b->depth) return a->depth > b->depth;
+        return a->begin > b->begin;
+    }
+    bool is_best_first_;
+    std::vector<NodePointer<Target>> nodes_;
+};
+
+// What one worker has for itself.
+template <class Target>
+struct Desk {
+    explicit Desk(size_t n_rows) : sides(n_rows) {}
+    Sides sides;
+    Scratch<typename Target::Slot> scratch;
+    typename FewSearchOf<Target>::Type few{};
+    Findings findings;
+    std::vector<NodePointer<Target>> used_nodes;  // to be used again: a node is 500 bytes to clear
+
+    uint32_t* spare(size_t size) {
+        if (scratch.spare.size() < size) scratch.spare.resize(size);
+        return scratch.spare.data();
+    }
+    NodePointer<Target> take_node() {
+        if (used_nodes.empty()) return std::make_unique<Node<Target>>();
+        NodePointer<Target> node = std::move(used_nodes.back());
+        used_nodes.pop_back();
+        return node;
+    }
+    void give_back(NodePointer<Target> node) {
+        node->stretches.clear();
+        node->histogram.clear();
+        used_nodes.push_back(std::move(node));
+    }
+};
+
+// Nodes below this many cells are left to one worker: waking the others takes longer (about 20 us).
+inline constexpr size_t kParallelCells = 40'000;
+
+// An interruption is looked for after so many cells, and before each column of a larger node.
+inline constexpr size_t kCheckedCells = 1'000'000;
+
+template <class Target>
+struct Workshop {
+    const Table& table;
+    const Target& target;
+    const Rules& rules;
+    Layout& layout;
+    Workers& workers;
+    std::vector<Desk<Target>> desks{};
+    size_t tiny_rows = 0;  // nodes up to this size need no orders (tiny.hpp)
+    bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
+
+    Desk<Target>& desk(int worker) { return desks[static_cast<size_t>(worker)]; }
+    std::span<uint32_t> rows_of(const Part<Target>& part) {
+        return {layout.rows.data() + part.begin, part.size()};
+    }
+    bool tries_all() const { return rules.max_features >= table.columns.size(); }
+    bool is_shared(size_t n_cells) const {
+        return workers.size() > 1 && !in_tasks && n_cells >= kParallelCells;
+    }
+
+    bool keeps_histogram(const Part<Target>& part) const {
+        if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
+        return tries_all() && keeps_histograms(layout, part.size(), target.width());
+    }
+    void count_histogram(const Part<Target>& part, std::vector<uint32_t>& histogram) {
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            histogram.assign(layout.few_starts.back() * target.width(), 0);
+            size_t n_few = layout.few_columns.size();
+            size_t n_tasks = is_shared(part.size() * n_few) ? desks.size() : 1;
+            auto count = [&](size_t task, int) {
+                count_rows(layout, target, rows_of(part), n_few * task / n_tasks,
+                           n_few * (task + 1) / n_tasks, histogram.data());
+            };
+            if (n_tasks == 1)
+                count(0, 0);
+            else
+                workers.for_each(n_tasks, count);
+        }
+    }
+};
+
+}  // namespace treefold
