@@ -120,8 +120,9 @@ public:
     size_t stride() const { return 1; }
 
     void prepare(const NodeView<Target>& node) {
+        MeanStep step = step_of(node);
         deviations_.resize(node.rows.size());
-        for (size_t i = 0; i < node.rows.size(); ++i) deviations_[i] = step_of(node, node.rows[i]);
+        for (size_t i = 0; i < node.rows.size(); ++i) deviations_[i] = step(node.rows[i]);
     }
 
     void add_row(Entry* line, size_t i) const {

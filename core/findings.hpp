@@ -25,6 +25,7 @@ struct NodeView {
     double factor = 1.0;        // be off by error, or not at all if it is exact
     double mean = 0.0;
     double error = 0.0;
+    double scale = 1.0;         // the quality of a cut is scale * sum^2 / (n_l n_r)
     double squares = 0.0;  // classes: the sum of the squared totals
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }

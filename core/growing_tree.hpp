@@ -30,12 +30,12 @@ public:
     }
     void set_split(size_t node, const Split& split, size_t children) {
         Record& record = records_[node];
-        record.children = children;
+        record.children = static_cast<uint32_t>(children);
         record.column = split.column;
         record.code = split.code;
         record.next_code = split.next_code;
         record.missing_left = split.missing_left;
-        record.set_begin = sets_.size();
+        record.set_begin = static_cast<uint32_t>(sets_.size());
         sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
     }
 
@@ -50,8 +50,8 @@ public:
     void graft(size_t node, GrowingTree& subtree) {
         size_t offset = records_.size() - 1;  // record k > 0 of the subtree becomes offset + k
         for (Record& record : subtree.records_) {
-            if (record.children != 0) record.children += offset;
-            record.set_begin += sets_.size();
+            if (record.children != 0) record.children += static_cast<uint32_t>(offset);
+            record.set_begin += static_cast<uint32_t>(sets_.size());
         }
         sets_.insert(sets_.end(), subtree.sets_.begin(), subtree.sets_.end());
         records_[node] = std::move(subtree.records_[0]);
@@ -92,9 +92,9 @@ public:
 
 private:
     struct Record {
-        size_t children = 0;  // 0: a leaf (the root is nobody's child)
         double weight = 0, impurity = 0;
-        size_t set_begin = 0;  // in sets_
+        uint32_t children = 0;   // 0: a leaf (the root is nobody's child)
+        uint32_t set_begin = 0;  // in sets_
         uint32_t n_rows = 0, column = 0, code = 0, next_code = 0;
         bool missing_left = false;
     };

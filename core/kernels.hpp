@@ -1,5 +1,5 @@
 // Scans of a kept order in float64 that only leave out what cannot win. What survives is decided by the exact
-// quality, so a kernel changes the time of a fit and never its tree (tests: test_oracle.py grows the
+// quality, so a kernel changes the time of a fit and never its tree (tests/test_same_tree.py grows the
 // same data with weights of one, which no kernel serves).
 //
 // Unit weights and no missing value in the node, which is most of the work of most fits:
@@ -156,12 +156,13 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
 // Where n times the sum of the targets has at most 53 bits (whole numbers, and small nodes of any short
 // numbers), rows add n y - sum(y) instead: D = n d without an error, and D^2 / (n_l n_r) is the
 // exact quality, rounding by rounding.
-inline double quality_scale(const NodeView<MeanTarget<2>>& node) {
-    double n = static_cast<double>(node.rows.size()) / node.factor;
-    return n * n;
-}
-inline double step_of(const NodeView<MeanTarget<2>>& node, uint32_t row) {
-    return node.factor * node.target.units[row] - node.mean;
+struct MeanStep {
+    const double* units;
+    double factor, mean;
+    double operator()(uint32_t row) const { return factor * units[row] - mean; }
+};
+inline MeanStep step_of(const NodeView<MeanTarget<2>>& node) {
+    return {node.target.units.data(), node.factor, node.mean};
 }
 inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product,
                        Findings& findings) {
@@ -171,7 +172,7 @@ inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double 
             findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
         return;
     }
-    double scale = quality_scale(node) / product;
+    double scale = node.scale / product;
     double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
     cut.upper = most * most * scale * (1 + kSlack);
     if (cut.upper < findings.floor) return;
@@ -182,17 +183,20 @@ inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double 
 template <class Code>
 void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order,
                 Findings& findings) {
-    double n = static_cast<double>(order.words.size()), scale = quality_scale(node);
-    SumTest test{n, node.error, findings.floor * (1 - kSlack) / scale};
+    double n = static_cast<double>(order.words.size()), inverse_scale = (1 - kSlack) / node.scale;
+    SumTest test{n, node.error, findings.floor * inverse_scale};
+    MeanStep step = step_of(node);
     scan_sums(
         0, order.words.size() - 1, 0.0, test,
-        [&](size_t k) { return step_of(node, order.words[k] >> order.bits); },
+        [step, words = order.words.data(), bits = order.bits](size_t k) {
+            return step(words[k] >> bits);
+        },
         [&](size_t k, double d) {
             if (!order.is_legal(k, node.rules.min_samples_leaf)) return;
             double n_left = static_cast<double>(k + 1);
             offer_mean(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d,
                        n_left * (n - n_left), findings);
-            test.limit = findings.floor * (1 - kSlack) / scale;
+            test.limit = findings.floor * inverse_scale;
         });
 }
 
@@ -330,10 +334,12 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
         if (node.target.unit_bits + 2 * std::bit_width(node.rows.size()) <= 53) {
             node.is_exact = true;
             node.factor = n;
+            node.scale = 1.0;
             node.mean = to_double(node.totals.slots[0]);
             return;
         }
         double spread = scale_by_power(description.impurity * n, -2 * node.target.product_exponent);
+        node.scale = n * n;
         node.mean = to_double(node.totals.slots[0]) / n;
         node.error = kRounding * ((n + 4) * std::sqrt(n * spread) + 2 * n * std::fabs(node.mean));
     }

@@ -42,15 +42,17 @@ struct SumTest {
 // (on 100,000 x 20 two-class columns 1.4 times, on protein 1.3 times as fast a fit).
 template <class Value, class Hit>
 double scan_sums(size_t first, size_t last, double d, SumTest& test, Value&& value, Hit&& hit) {
-    const Lanes zero{}, steps{1, 2, 3, 4};
+    const Lanes zero{};
+    const LaneMask no_sign = LaneMask{} + INT64_MAX;
+    Lanes n_left = Lanes{1, 2, 3, 4} + static_cast<double>(first);
     size_t k = first;
-    for (; k + 4 <= last; k += 4) {
+    for (; k + 4 <= last; k += 4, n_left += 4.0) {
         Lanes sums{value(k), value(k + 1), value(k + 2), value(k + 3)};
         sums += __builtin_shuffle(sums, zero, LaneMask{4, 0, 1, 2});
         sums += __builtin_shuffle(sums, zero, LaneMask{4, 4, 0, 1});
         sums += d;
-        Lanes n_left = steps + static_cast<double>(k);
-        Lanes most = (sums < 0 ? -sums : sums) + test.error;
+        Lanes most =
+            reinterpret_cast<Lanes>(reinterpret_cast<LaneMask>(sums) & no_sign) + test.error;
         if (any_lane(most * most >= test.limit * (n_left * (test.n - n_left)))) [[unlikely]]
             for (size_t lane = 0; lane < 4; ++lane)
                 if (test.is_over(sums[lane], static_cast<double>(k + lane + 1)))

@@ -236,6 +236,31 @@ def test_the_order_of_the_rows_does_not_matter(target, is_weighted):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_scans_in_float64_and_exact_scans_grow_the_same_tree(target):
+    """Weights of one keep the kernels out (`core/kernels.hpp`): all is decided exactly."""
+    weighted = fit(mixed().X, target, np.ones(len(mixed().X)), **kinds("all"))
+    native, plain = weighted.tree_._native, dense_tree(target).tree_._native
+    for name in ARRAYS:
+        want, got = np.asarray(getattr(plain, name)), np.asarray(getattr(native, name))
+        if name == "impurity":  # variances are summed on another grid
+            np.testing.assert_allclose(got, want, rtol=1e-14)
+        else:
+            assert want.tobytes() == got.tobytes(), name
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_columns_looked_up_in_nodes_give_the_tree_of_kept_orders(target):
+    """One column in 40 is tried, so no order is kept: rows are sorted, or looked up if sparse."""
+    X = np.hstack([numbers("numeric")[:3000]] * 4)
+    X[np.random.default_rng(0).random(X.shape) < 0.8] = 0.0
+    params = {"max_features": 1, "random_state": 5, "rows": slice(3000)}
+    dense = fit(X, target, **params)
+    assert len(np.unique(dense.tree_.feature)) > 30
+    assert_same(dense, fit(sparse.csc_array(X), target, **params))
+    assert_same(dense, fit(X, target, n_jobs=2, **params))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_zero_weights_equal_absent_rows(target):
     data = mixed()
     kept = data.weights > 0
