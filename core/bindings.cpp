@@ -222,8 +222,9 @@ Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
     }
     require_target(table, view, rules);
     return run(n_threads, [&](Workers& workers) {
-        Family family{{make_member(table, view, rules)}};
-        return grow(table, view, family, demand, workers);
+        Family family;
+        family.members.push_back(make_member(table, view, rules));
+        return grow(table, view, std::move(family), demand, workers);
     });
 }
 

@@ -176,14 +176,14 @@ private:
 };
 
 template <class Target>
-Tree grow_with(const Table& table, const Target& target, const TargetView& view,
-               const Member& member, const Demand& demand, Workers& workers) {
+Tree grow_with(const Table& table, const Target& target, const TargetView& view, Member& member,
+               const Demand& demand, Workers& workers) {
     uint64_t n_columns = table.columns.size(), n_tried = member.rules.max_features;
     bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
     auto grown =
         [&] {  // the layout is gone before the tree is written: they need not be in memory together
-            Layout layout =
-                lay_out(table, member.rows, view.classes, view.n_classes, keeps_orders, workers);
+            Layout layout = lay_out(table, std::move(member.rows), view.classes, view.n_classes,
+                                    keeps_orders, workers);
             Workshop<Target> shop{table, target, member.rules, layout, workers};
             shop.tiny_rows = tiny_rows(table, member.rules);
             return Grower<Target>(shop, demand).run();
@@ -193,10 +193,10 @@ Tree grow_with(const Table& table, const Target& target, const TargetView& view,
 
 }  // namespace
 
-Tree grow(const Table& table, const TargetView& view, const Family& family, const Demand& demand,
+Tree grow(const Table& table, const TargetView& view, Family family, const Demand& demand,
           Workers& workers) {
     if (family.members.size() != 1) throw DataError("growth takes families of one member");
-    const Member& member = family.members[0];
+    Member& member = family.members[0];
     if (member.rows.empty()) throw DataError("no row has a positive weight");
     return with_target(view, member, [&](const auto& target) {
         return grow_with(table, target, view, member, demand, workers);

@@ -15,7 +15,7 @@ struct TargetView {
     std::span<const double> weights;   // empty: every row counts one
 };
 
-Tree grow(const Table& table, const TargetView& target, const Family& family, const Demand& demand,
+Tree grow(const Table& table, const TargetView& target, Family family, const Demand& demand,
           Workers& workers);
 
 }  // namespace treefold

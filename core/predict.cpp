@@ -21,31 +21,39 @@ struct Step {
     double threshold;
     const uint64_t* left_set;  // categorical
     uint32_t right;
-    uint32_t slot_and_side;  // slot << 1 | missing_left; kLeaf in leaves
+    uint32_t slot_and_side;  // slot << 1 | missing_left; kUnread in leaves
 };
-constexpr uint32_t kLeaf = UINT32_MAX;
+constexpr uint32_t kUnread = UINT32_MAX;
 
-// Reads rows of a source into a block of float64, one line per row.
+// Brings rows of a source together as lines of float64, one slot per column that the tree asks for. The rows of a
+// row-major float64 array are such lines already, and are read in place.
 class Reader {
 public:
     Reader(const Tree& tree, const Source& source)
-        : source_(source), slot_of_(source.columns.size(), kLeaf) {
+        : source_(source), slot_of_(source.columns.size(), kUnread) {
         for (int64_t feature : tree.feature) {
-            if (feature < 0 || slot_of_[static_cast<size_t>(feature)] != kLeaf) continue;
+            if (feature < 0 || slot_of_[static_cast<size_t>(feature)] != kUnread) continue;
             slot_of_[static_cast<size_t>(feature)] = static_cast<uint32_t>(columns_.size());
             columns_.push_back(static_cast<size_t>(feature));
         }
-        is_one_array_ = std::all_of(columns_.begin(), columns_.end(), [&](size_t column) {
-            const ColumnView& view = source.columns[column];
-            return view.kind == ColumnView::Kind::dense && view.dense.type == Type::float64 &&
-                   view.dense.stride == static_cast<ptrdiff_t>(source.columns.size());
-        });
+        find_array();
     }
-    size_t width() const { return std::max<size_t>(1, columns_.size()); }
-    uint32_t slot(int64_t feature) const { return slot_of_[static_cast<size_t>(feature)]; }
+    size_t width() const {
+        return array_ != nullptr ? source_.columns.size() : std::max<size_t>(1, columns_.size());
+    }
+    bool reads_in_place() const { return array_ != nullptr; }
+    uint32_t slot(int64_t feature) const {
+        return array_ != nullptr ? static_cast<uint32_t>(feature)
+                                 : slot_of_[static_cast<size_t>(feature)];
+    }
 
-    void read(size_t first, size_t count, double* block) const {
-        if (is_one_array_) return read_one_array(first, count, block);
+    // Lines of `count` rows, in `block` or where they lie.
+    const double* read(size_t first, size_t count, double* block) const {
+        if (array_ != nullptr) {
+            const double* lines = array_ + first * width();
+            check_finite(lines, first, count);
+            return lines;
+        }
         bool has_rows_sparse = false;
         for (size_t slot = 0; slot < columns_.size(); ++slot) {
             const ColumnView& view = source_.columns[columns_[slot]];
@@ -64,20 +72,27 @@ public:
         if (has_rows_sparse)
             for (size_t index = 0; index < source_.blocks.size(); ++index)
                 read_sparse(index, first, count, block);
-        check(first, count, block);
+        check_finite(block, first, count);
+        drop_unknown(count, block);
+        return block;
     }
 
 private:
-    // float64 columns of one row-major array: row by row, as they lie.
-    void read_one_array(size_t first, size_t count, double* block) const {
-        for (size_t k = 0; k < count; ++k)
-            for (size_t slot = 0; slot < columns_.size(); ++slot) {
-                const DenseView& view = source_.columns[columns_[slot]].dense;
-                block[k * width() + slot] = static_cast<const double*>(
-                    view.data)[static_cast<ptrdiff_t>(first + k) * view.stride];
-            }
-        check(first, count, block);
+    // Is the source one row-major float64 array of numbers?
+    void find_array() {
+        const double* origin = nullptr;
+        for (size_t column = 0; column < source_.columns.size(); ++column) {
+            const ColumnView& view = source_.columns[column];
+            auto* data = static_cast<const double*>(view.dense.data);
+            if (column == 0) origin = data;
+            bool fits = view.kind == ColumnView::Kind::dense && view.n_categories == 0 &&
+                        view.dense.type == Type::float64 && data == origin + column &&
+                        view.dense.stride == static_cast<ptrdiff_t>(source_.columns.size());
+            if (!fits) return;
+        }
+        array_ = origin;
     }
+
     void read_dense(const ColumnView& view, size_t slot, size_t first, size_t count,
                     double* block) const {
         with_type(view.dense.type, view.dense.data, [&](auto* data) {
@@ -107,7 +122,7 @@ private:
                 for (size_t entry = begin; entry < end; ++entry) {
                     size_t column = view.first_column + static_cast<size_t>(view.indices[entry]);
                     const ColumnView& owner = source_.columns[column];
-                    bool is_read = slot_of_[column] != kLeaf &&
+                    bool is_read = slot_of_[column] != kUnread &&
                                    owner.kind == ColumnView::Kind::csr && owner.block == index;
                     if (is_read)
                         block[k * width() + slot_of_[column]] = static_cast<double>(
@@ -116,20 +131,24 @@ private:
             }
         });
     }
-    // Infinite numbers are refused; unknown categories become missing.
-    void check(size_t first, size_t count, double* block) const {
-        size_t n_values = count * columns_.size();
+    void check_finite(const double* lines, size_t first, size_t count) const {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        size_t n_values = count * width();
         bool any_infinite = false;
-        for (size_t k = 0; k < n_values; ++k)
-            any_infinite |= std::fabs(block[k]) == std::numeric_limits<double>::infinity();
-        for (size_t k = 0; any_infinite && k < n_values; ++k)
-            if (std::isinf(block[k]))
-                throw DataError("column " + std::to_string(columns_[k % width()]) +
-                                " has an infinite value in row " +
-                                std::to_string(first + k / width()));
+        for (size_t k = 0; k < n_values; ++k) any_infinite |= std::fabs(lines[k]) == kInfinity;
+        for (size_t k = 0; any_infinite && k < n_values; ++k) {
+            if (!std::isinf(lines[k])) continue;
+            size_t column = array_ != nullptr ? k % width() : columns_[k % width()];
+            throw DataError("column " + std::to_string(column) + " has an infinite value in row " +
+                            std::to_string(first + k / width()));
+        }
+    }
+    // Unknown categories become missing.
+    void drop_unknown(size_t count, double* block) const {
         for (size_t slot = 0; slot < columns_.size(); ++slot) {
             double n_categories = source_.columns[columns_[slot]].n_categories;
-            for (size_t k = slot; n_categories > 0 && k < n_values; k += width())
+            if (n_categories == 0) continue;
+            for (size_t k = slot; k < count * width(); k += width())
                 if (!(block[k] >= 0 && block[k] < n_categories)) block[k] = kMissing;
         }
     }
@@ -137,7 +156,7 @@ private:
     const Source& source_;
     std::vector<uint32_t> slot_of_;
     std::vector<size_t> columns_;
-    bool is_one_array_ = false;
+    const double* array_ = nullptr;
 };
 
 class Walker {
@@ -146,8 +165,10 @@ public:
         : reader_(tree, check_shape(tree, source)), steps_(tree.size()) {
         for (size_t node = 0; node < tree.size(); ++node) {
             Step& step = steps_[node];
-            step = {tree.threshold[node], nullptr, 0, kLeaf};
+            step = {-std::numeric_limits<double>::infinity(), nullptr, static_cast<uint32_t>(node),
+                    0};
             if (tree.is_leaf(node)) continue;
+            step.threshold = tree.threshold[node];
             step.right = static_cast<uint32_t>(tree.children_right[node]);
             step.slot_and_side =
                 reader_.slot(tree.feature[node]) << 1 | tree.missing_go_to_left[node];
@@ -157,11 +178,12 @@ public:
     }
 
     size_t width() const { return reader_.width(); }
-    void read(size_t first, size_t count, double* block) const {
-        reader_.read(first, count, block);
+    bool reads_in_place() const { return reader_.reads_in_place(); }
+    const double* read(size_t first, size_t count, double* block) const {
+        return reader_.read(first, count, block);
     }
 
-    bool is_leaf(uint32_t node) const { return steps_[node].slot_and_side == kLeaf; }
+    bool is_leaf(uint32_t node) const { return steps_[node].right == node; }
     uint32_t next(uint32_t node, const double* line) const {
         const Step& step = steps_[node];
         double value = line[step.slot_and_side >> 1];
@@ -171,23 +193,25 @@ public:
                (node + 1 - step.right) * left;  // a jump would be guessed wrong half the time
     }
 
-    // Rows walk in step with each other, so that one's wait for memory is another's work.
+    // Rows walk in step with each other, so that one's wait for memory is another's work. A leaf leads to itself.
     void walk(size_t count, const double* block, int64_t* leaves) const {
-        std::array<uint32_t, kBlock> node{}, active{};
-        size_t n_active = 0;
-        for (size_t k = 0; k < count; ++k)
-            if (!is_leaf(0)) active[n_active++] = static_cast<uint32_t>(k);
-        while (n_active > 0) {
-            size_t n_left = 0;
-            for (size_t i = 0; i < n_active; ++i) {
-                uint32_t k = active[i];
-                node[k] = next(node[k], block + k * width());
-                active[n_left] = k;
-                n_left += !is_leaf(node[k]);
+        constexpr size_t kTogether = 8;
+        for (size_t first = 0; first < count; first += kTogether) {
+            size_t n_rows = std::min(kTogether, count - first);
+            std::array<const double*, kTogether> line;
+            for (size_t k = 0; k < kTogether; ++k)  // places without a row repeat the last one
+                line[k] = block + (first + std::min(k, n_rows - 1)) * width();
+            std::array<uint32_t, kTogether> node{};
+            for (uint32_t moved = 1; moved != 0;) {
+                moved = 0;
+                for (size_t k = 0; k < kTogether; ++k) {
+                    uint32_t after = next(node[k], line[k]);
+                    moved |= after ^ node[k];
+                    node[k] = after;
+                }
             }
-            n_active = n_left;
+            for (size_t k = 0; k < n_rows; ++k) leaves[first + k] = node[k];
         }
-        for (size_t k = 0; k < count; ++k) leaves[k] = node[k];
     }
 
 private:
@@ -209,12 +233,11 @@ template <class Body>
 void for_each_block(const Walker& walker, size_t n_rows, Workers& workers, Body&& body) {
     constexpr size_t kTask = 16 * kBlock;
     workers.for_each((n_rows + kTask - 1) / kTask, [&](size_t task, int) {
-        std::vector<double> block(kBlock * walker.width());
+        std::vector<double> block(walker.reads_in_place() ? 0 : kBlock * walker.width());
         size_t end = std::min(n_rows, (task + 1) * kTask);
         for (size_t first = task * kTask; first < end; first += kBlock) {
             size_t count = std::min(kBlock, end - first);
-            walker.read(first, count, block.data());
-            body(first, count, block.data());
+            body(first, count, walker.read(first, count, block.data()));
         }
     });
 }

@@ -57,12 +57,13 @@ void line_up_few(const Table& table, Layout& layout, Workers& workers) {
 
 }  // namespace
 
-Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes,
+Layout lay_out(const Table& table, std::vector<uint32_t> members, std::span<const int32_t> classes,
                int n_classes, bool keeps_orders, Workers& workers) {
     Layout layout;
     layout.table = &table;
-    layout.n_rows = rows.size();
-    layout.rows.assign(rows.begin(), rows.end());
+    layout.n_rows = members.size();
+    layout.rows = std::move(members);
+    std::span<const uint32_t> rows = layout.rows;
     int label_bits = n_classes > 1 ? std::bit_width(static_cast<unsigned>(n_classes - 1)) : 0;
     int row_bits = std::bit_width(table.n_rows);
     layout.class_bits = label_bits + row_bits <= 32 ? label_bits : 0;

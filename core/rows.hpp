@@ -98,7 +98,7 @@ void keep_right(std::span<uint32_t> items, IsLeft&& is_left) {
     }
 }
 
-Layout lay_out(const Table& table, std::span<const uint32_t> rows, std::span<const int32_t> classes,
+Layout lay_out(const Table& table, std::vector<uint32_t> rows, std::span<const int32_t> classes,
                int n_classes, bool keeps_orders, Workers& workers);
 
 }  // namespace treefold

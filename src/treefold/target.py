@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treefold.columns import is_missing
+from treefold.columns import is_missing, number_distinct
 from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
 __all__ = ["Target", "read_class_target", "read_real_target"]
@@ -143,28 +143,9 @@ def _number_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int3
         return _number_objects(labels)
     if kind == "f":
         return _number_floats(labels)
-    if kind in "iub":
-        return _number_integers(labels)
-    if kind not in "USMm":
+    if kind not in "iubUSMm":
         raise InputTypeError(f"Unknown label type: y has dtype {labels.dtype}.")
-    return _number_sorted(labels)
-
-
-def _number_sorted(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    classes, numbers = np.unique(labels, return_inverse=True)
-    return classes, numbers.astype(np.int32)
-
-
-def _number_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    low, high = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
-    if high - low > 4 * len(labels) + 1_000:
-        return _number_sorted(labels)
-    # Few possible values: count instead of sort, about ten times faster on 100,000 rows.
-    offsets = labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64)
-    present = np.bincount(offsets, minlength=high - low + 1) > 0
-    number_of = (np.cumsum(present) - 1).astype(np.int32)
-    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
-    return classes, number_of[offsets]
+    return number_distinct(labels)
 
 
 def _number_floats(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -175,9 +156,9 @@ def _number_floats(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
             "set of classes. Use DecisionTreeRegressor, or turn y into classes."
         )
     if np.abs(labels).max(initial=0) < 2**53:
-        classes, numbers = _number_integers(labels.astype(np.int64))
+        classes, numbers = number_distinct(labels.astype(np.int64))
         return classes.astype(labels.dtype), numbers
-    return _number_sorted(labels)
+    return number_distinct(labels)
 
 
 def _number_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
