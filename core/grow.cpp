@@ -40,7 +40,8 @@ public:
     }
 
     GrowingTree run() {
-        GrowingTree tree(Target::is_classification ? shop_.target.width() : 1, shop_.table);
+        GrowingTree tree(Target::is_classification ? shop_.target.width() : 1,
+                         !shop_.target.counts_rows(), shop_.table);
         std::vector<NodePtr> set_aside;
         grow_from(make_root(tree), tree, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
         grow_set_aside(set_aside, tree);
@@ -87,8 +88,10 @@ private:
             nodes[task]->record = 0;
             grow_from(std::move(nodes[task]), *subtrees[task], nullptr, worker);
         });
-        for (size_t task = 0; task < subtrees.size(); ++task)
+        for (size_t task = 0; task < subtrees.size(); ++task) {
             tree.graft(records[task], *subtrees[task]);
+            subtrees[task].reset();
+        }
     }
 
     NodePtr make_root(GrowingTree& tree) {

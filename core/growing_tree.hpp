@@ -35,8 +35,10 @@ private:
 
 class GrowingTree {
 public:
-    GrowingTree(size_t n_values, const Table& table)
-        : n_values_(n_values), table_(&table), records_(1), values_(n_values) {}
+    // Without weights a node weighs as many as it has rows, and nothing is kept of that.
+    GrowingTree(size_t n_values, bool is_weighted, const Table& table)
+        : n_values_(n_values), is_weighted_(is_weighted), table_(&table), records_(1),
+          values_(n_values), weights_(is_weighted ? 1 : 0) {}
 
     size_t add_nodes(size_t count) {
         size_t first = records_.size();
@@ -46,24 +48,23 @@ public:
     void drop_nodes(size_t count) { resize(records_.size() - count); }
     double* value(size_t node) { return values_[node]; }
     void describe(size_t node, const Description& description, int64_t n_rows) {
-        records_[node]->weight = description.weight;
+        if (is_weighted_) *weights_[node] = description.weight;
         records_[node]->impurity = description.impurity;
         records_[node]->n_rows = static_cast<uint32_t>(n_rows);
     }
     void set_split(size_t node, const Split& split, size_t children) {
         Record& record = *records_[node];
         record.children = static_cast<uint32_t>(children);
-        record.column = split.column;
+        record.column_and_side = split.column << 1 | (split.missing_left ? 1 : 0);
         record.code = split.code;
         record.next_code = split.next_code;
-        record.missing_left = split.missing_left;
         record.set_begin = static_cast<uint32_t>(sets_.size());
         sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
     }
 
     // A tree of its own that begins with a copy of one node, and its return.
     GrowingTree start_subtree(size_t node) const {
-        GrowingTree subtree(n_values_, *table_);
+        GrowingTree subtree(n_values_, is_weighted_, *table_);
         subtree.add_nodes(1);
         subtree.copy_node(*this, node, 0);
         return subtree;
@@ -112,20 +113,23 @@ public:
 
 private:
     struct Record {
-        double weight = 0, impurity = 0;
+        double impurity = 0;
         uint32_t children = 0;  // 0: a leaf (the root is nobody's child)
         uint32_t set_begin = 0;  // in sets_
-        uint32_t n_rows = 0, column = 0, code = 0, next_code = 0;
-        bool missing_left = false;
+        uint32_t n_rows = 0, code = 0, next_code = 0;
+        uint32_t column_and_side = 0;  // column << 1 | missing_left
+        uint32_t column() const { return column_and_side >> 1; }
     };
 
     void resize(size_t size) {
         records_.resize(size);
         values_.resize(size);
+        if (is_weighted_) weights_.resize(size);
     }
     void copy_node(const GrowingTree& from, size_t node, size_t here) {
         *records_[here] = *from.records_[node];
         std::copy_n(from.values_[node], n_values_, values_[here]);
+        if (is_weighted_) *weights_[here] = *from.weights_[node];
     }
 
     // All arrays at the size they may reach: pushing to each of them, node by node, took twice as long.
@@ -141,15 +145,16 @@ private:
         bool is_leaf = record.children == 0;
         tree.children_left[node] = is_leaf ? kLeafChild : static_cast<int64_t>(node) + 1;
         tree.children_right[node] = kLeafChild;
-        tree.feature[node] = is_leaf ? kLeafFeature : record.column;
+        tree.feature[node] = is_leaf ? kLeafFeature : record.column();
         tree.threshold[node] = is_leaf ? kLeafThreshold : threshold(record);
-        tree.missing_go_to_left[node] = !is_leaf && record.missing_left;
+        tree.missing_go_to_left[node] = !is_leaf && (record.column_and_side & 1) != 0;
         tree.impurity[node] = record.impurity;
         tree.n_node_samples[node] = record.n_rows;
-        tree.weighted_n_node_samples[node] = record.weight;
+        tree.weighted_n_node_samples[node] = is_weighted_ ? *weights_[at] : record.n_rows;
         std::copy_n(values_[at], n_values_, tree.value.data() + node * n_values_);
-        if (!is_leaf && table_->columns[record.column].is_categorical) {
-            auto n_words = static_cast<ptrdiff_t>(table_->columns[record.column].n_codes + 63) / 64;
+        if (!is_leaf && table_->columns[record.column()].is_categorical) {
+            auto n_words =
+                static_cast<ptrdiff_t>(table_->columns[record.column()].n_codes + 63) / 64;
             auto words = sets_.begin() + static_cast<ptrdiff_t>(record.set_begin);
             tree.category_words.insert(tree.category_words.end(), words, words + n_words);
         }
@@ -157,16 +162,17 @@ private:
     }
 
     double threshold(const Record& record) const {
-        const Column& column = table_->columns[record.column];
+        const Column& column = table_->columns[record.column()];
         if (column.is_categorical) return std::numeric_limits<double>::quiet_NaN();
         if (record.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
         return threshold_between(column.values[record.code], column.values[record.next_code]);
     }
 
     size_t n_values_;
+    bool is_weighted_;
     const Table* table_;
     Lines<Record> records_;
-    Lines<double> values_;
+    Lines<double> values_, weights_;
     std::vector<uint64_t> sets_;  // the left sets of categorical splits
 };
 

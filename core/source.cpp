@@ -41,8 +41,8 @@ void validate(const SparseView& view, size_t n_lines, size_t n_positions) {
 }  // namespace
 
 Source::Source(size_t rows, size_t n_columns) : n_rows(rows), columns(n_columns) {
-    if (rows >= UINT32_MAX || n_columns >= UINT32_MAX)
-        throw DataError("treefold holds at most 2**32 - 2 rows and columns");
+    if (rows >= UINT32_MAX || n_columns >= INT32_MAX)
+        throw DataError("treefold holds at most 2**32 - 2 rows and 2**31 - 2 columns");
 }
 
 void Source::add_dense(size_t first, size_t count, DenseView corner, ptrdiff_t column_stride) {

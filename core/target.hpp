@@ -227,6 +227,7 @@ public:
 
     size_t width() const { return weights.empty() ? 1 : 2; }
     bool is_unit() const { return weights.empty(); }
+    bool counts_rows() const { return weights.empty(); }
 
     void add(uint32_t row, Slot* slots) const {
         slots[0] += products[row];
