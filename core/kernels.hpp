@@ -8,7 +8,8 @@
 //   sparse, gini         only the listed rows are added up
 //   regression           sums in float64 with a bound of their error; cuts within the bound stay pending
 //
-// On 100,000 x 20 continuous columns the first is 8 times the exact scan, on California housing the last 9 times.
+// Against the exact scans: the first 20 times as fast a growth on 100,000 x 20 continuous columns, the last 7 times on
+// California housing.
 #pragma once
 
 #include <cmath>
