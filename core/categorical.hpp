@@ -115,14 +115,9 @@ private:
     }
 
     void offer(size_t count, const std::vector<uint32_t>& codes, bool with_missing) {
-        int64_t others = node_.totals.rows - rows_;
-        if (rows_ < node_.rules.min_samples_leaf || others < node_.rules.min_samples_leaf) return;
-        subtract(node_.totals.slots, scratch_.left, scratch_.right);
-        Side<Slot> a{rows_, scratch_.left.data()}, b{others, scratch_.right.data()};
-        if (!weighs_enough(a) || !weighs_enough(b)) return;
-        double quality = node_.target.quality(a, b, node_.context, scratch_.scaled);
-        if (quality < findings_.floor) return;
-        findings_.offer(make_split({codes.data(), count}, with_missing, quality));
+        std::optional<double> quality = judge(node_, scratch_.left, rows_, scratch_, findings_);
+        if (!quality) return;
+        findings_.offer(make_split({codes.data(), count}, with_missing, *quality));
     }
 
     // Normalised: the left set holds the lowest category present.
@@ -140,12 +135,6 @@ private:
             split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
         split.missing_left = !with_missing;
         return split;
-    }
-
-    bool weighs_enough(Side<Slot> side) {
-        return node_.rules.min_weight_leaf <= 0.0 ||
-               node_.target.weight_of(side, node_.context, scratch_.scaled) >=
-                   node_.rules.min_weight_leaf;
     }
 
     const NodeView<Target>& node_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "rules.hpp"
@@ -90,6 +91,26 @@ template <class Totals, class Slot>
 void subtract(const Totals& totals, const std::vector<Slot>& left, std::vector<Slot>& right) {
     right.resize(left.size());
     for (size_t k = 0; k < left.size(); ++k) right[k] = totals[k] - left[k];
+}
+
+// The exact quality of a candidate; nothing if a side is too small, or if it cannot win.
+template <class Target>
+std::optional<double> judge(const NodeView<Target>& node,
+                            const std::vector<typename Target::Slot>& left, int64_t rows_left,
+                            Scratch<typename Target::Slot>& scratch, const Findings& findings) {
+    const Rules& rules = node.rules;
+    int64_t rows_right = node.totals.rows - rows_left;
+    if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return {};
+    subtract(node.totals.slots, left, scratch.right);
+    Side<typename Target::Slot> on_left{rows_left, left.data()},
+        on_right{rows_right, scratch.right.data()};
+    auto is_light = [&](const auto& side) {
+        return node.target.weight_of(side, node.context, scratch.scaled) < rules.min_weight_leaf;
+    };
+    if (rules.min_weight_leaf > 0.0 && (is_light(on_left) || is_light(on_right))) return {};
+    double quality = node.target.quality(on_left, on_right, node.context, scratch.scaled);
+    if (quality < findings.floor) return {};
+    return quality;
 }
 
 }  // namespace treefold

@@ -49,28 +49,16 @@ private:
 
     void offer(const std::vector<Slot>& left, int64_t rows_left, uint32_t next_code,
                bool missing_left) {
-        const Rules& rules = node_.rules;
-        int64_t rows_right = node_.totals.rows - rows_left;
-        if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return;
-        subtract(node_.totals.slots, left, scratch_.right);
-        Side<Slot> on_left{rows_left, left.data()}, on_right{rows_right, scratch_.right.data()};
-        if (!weighs_enough(on_left) || !weighs_enough(on_right)) return;
-        double quality = node_.target.quality(on_left, on_right, node_.context, scratch_.scaled);
-        if (quality < findings_.floor) return;
+        std::optional<double> quality = judge(node_, left, rows_left, scratch_, findings_);
+        if (!quality) return;
         Split split;
-        split.quality = quality;
+        split.quality = *quality;
         split.column = column_;
         split.code = code_;
         split.next_code = next_code;
         split.missing_left = missing_left;
         split.saw_missing = missing_rows != 0;
         findings_.offer(std::move(split));
-    }
-
-    bool weighs_enough(Side<Slot> side) {
-        return node_.rules.min_weight_leaf <= 0.0 ||
-               node_.target.weight_of(side, node_.context, scratch_.scaled) >=
-                   node_.rules.min_weight_leaf;
     }
 
     const NodeView<Target>& node_;
