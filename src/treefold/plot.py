@@ -169,19 +169,30 @@ def _draw(ax: Any, place: _Place, text: str, style: dict[str, Any]) -> Any:
 
 
 def _shrink_to_fit(ax: Any, boxes: Sequence[Any], places: Sequence[_Place]) -> None:
-    """Make the text so small that the largest box fits between its neighbours.
+    """Make the text so small that every box fits between its neighbours.
 
-    Boxes of one level are at least one unit apart, and so are levels.
+    Boxes of the lowest level are one unit apart, those above it further; levels are one unit apart.
     """
     extents = [box.get_window_extent() for box in boxes]
     room = ax.get_window_extent()
     n_across = max(place.across for place in places) + 1
     n_levels = max(place.depth for place in places) + 1
-    wide = room.width / n_across / max(extent.width for extent in extents)
+    unit = room.width / n_across
+    gaps = {depth: _gap(depth, places, n_across) for depth in range(n_levels)}
+    wide = min(
+        unit * gaps[place.depth] / extent.width
+        for place, extent in zip(places, extents, strict=True)
+    )
     high = room.height / n_levels / max(extent.height for extent in extents)
     scale = min(1.0, 0.8 * wide, 0.7 * high)
     for box in boxes:
         box.set_fontsize(max(1.0, box.get_fontsize() * scale))
+
+
+def _gap(depth: int, places: Sequence[_Place], n_across: float) -> float:
+    """How far the nearest boxes of one level are apart."""
+    level = sorted(place.across for place in places if place.depth == depth)
+    return float(np.diff(level).min()) if len(level) > 1 else n_across
 
 
 def _fill_colours(tree: Tree, pyplot: Any) -> NDArray[np.float64]:
