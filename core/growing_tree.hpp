@@ -132,7 +132,7 @@ private:
         if (is_weighted_) *weights_[here] = *from.weights_[node];
     }
 
-    // All arrays at the size they may reach: pushing to each of them, node by node, took twice as long.
+    // All arrays at the size they may reach: one check for all nodes, not one per node and array.
     void resize_arrays(Tree& tree, size_t n) const {
         tree.children_left.resize(n), tree.children_right.resize(n), tree.feature.resize(n);
         tree.threshold.resize(n), tree.missing_go_to_left.resize(n), tree.impurity.resize(n);

@@ -98,7 +98,7 @@ struct Desk {
     }
 };
 
-// Nodes below this many cells are left to one worker: waking the others takes longer (about 20 us).
+// Nodes below this many cells are left to one worker: waking the others would take longer.
 inline constexpr size_t kParallelCells = 40'000;
 
 // An interruption is looked for after so many cells, and before each column of a larger node.
