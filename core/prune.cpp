@@ -14,12 +14,6 @@ namespace treefold {
 
 namespace {
 
-struct Cut {
-    double alpha;  // of the path when this split goes
-    double impurity;  // of the whole tree afterwards
-    std::vector<size_t> nodes;
-};
-
 class WeakestLink {
 public:
     explicit WeakestLink(const Tree& tree)

@@ -1,6 +1,6 @@
 // Nodes of two or three rows: a split singles out one row, so a glance at the codes of each column is enough.
 //
-// Half of the nodes of a full regression tree are such. They need no kept order, so none is divided for them
+// Half of the inner nodes of a full regression tree are such. They need no kept order, so none is divided for them
 // (kin8nm: 1.2 times as fast a growth). Only where no column asks for more: see tiny_rows().
 #pragma once
 

@@ -37,7 +37,7 @@ struct Tree {
 // Fills children_left from preorder and throws DataError on anything growth could not have made.
 void complete_and_validate(Tree& tree);
 
-// The subtree that keeps what is_kept says; where a node is not kept its parent becomes a leaf.
+// The subtree that keeps these splits; a split that is not kept becomes a leaf.
 Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept);
 
 struct PruningPath {
