@@ -59,7 +59,10 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
     assert ">>>" in (inspect.getdoc(value) or ""), name
 
 
-MODULES = "columns estimator exceptions export frames ingest interop model plot rules schema table"
+MODULES = (
+    "columns estimator exceptions export family frames ingest interop metrics model plot predictor "
+    "rules schema scoring table"
+)
 
 
 @pytest.mark.parametrize("module", f"{MODULES} target threads tree".split())
