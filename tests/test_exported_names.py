@@ -61,7 +61,7 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
 
 MODULES = (
     "columns estimator exceptions export family frames ingest interop metrics model plot predictor "
-    "rules schema scoring table"
+    "progress rules schema scoring table"
 )
 
 
