@@ -1,6 +1,7 @@
 """The bar tells the truth, on a terminal only."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
     monkeypatch.setattr(progress, "_SECONDS", 0.0)
     return stream
 
@@ -25,9 +26,9 @@ def test_the_bar_shows_the_share_of_work_and_leaves_an_empty_line(terminal):
     with Progress("growing", 200) as bar:
         bar.advance(20)
         assert terminal.getvalue().endswith("growing [###...........................]  10%")
-        bar.advance(179.9)
+        bar.advance(179.5)
         assert terminal.getvalue().endswith(" 99%")  # done only when it is done
-        bar.advance(0.1)
+        bar.advance(0.5)
         assert terminal.getvalue().endswith("100%")
     assert terminal.getvalue().split("\r")[-2].strip() == ""
 
@@ -52,7 +53,7 @@ def test_nothing_is_written_unless_it_is_asked_for(terminal):
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None])
 def test_nothing_is_written_where_there_is_no_terminal(stream, monkeypatch):
-    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
     with Progress("growing", 2) as bar:
         bar.advance()
     assert stream is None or stream.getvalue() == ""
