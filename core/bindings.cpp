@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "grow.hpp"
@@ -275,7 +276,10 @@ void bind_source(nb::module_& m) {
             [](OwnedSource& self, size_t column, uint32_t n_categories) {
                 self.source.set_categories(column, n_categories);
             },
-            "column"_a, "n_categories"_a);
+            "column"_a, "n_categories"_a)
+        .def(
+            "set_labels", [](OwnedSource& self, size_t column) { self.source.set_labels(column); },
+            "column"_a);
 }
 
 template <class T, class Get>
@@ -326,10 +330,16 @@ void bind_table(nb::module_& m) {
             "values",
             [](const Table& self, size_t at) {
                 const Column& column = column_at(self, at);
-                std::vector<double> values = column.values;
-                for (uint32_t code = 0; column.is_categorical && code < column.n_codes; ++code)
-                    values.push_back(code);
+                if (!column.is_categorical) return give(std::vector<double>(column.values));
+                std::vector<double> values(column.n_codes);
+                std::iota(values.begin(), values.end(), 0.0);
                 return give(std::move(values));
+            },
+            "column"_a)
+        .def(
+            "labels",
+            [](const Table& self, size_t at) {
+                return give(std::vector<double>(column_at(self, at).values));
             },
             "column"_a)
         .def(

@@ -282,10 +282,21 @@ void encode_categories(std::span<const double> values, uint32_t n_categories, si
     store_codes(codes, column);
 }
 
+// Numbers that stand for categories: their ranks are the category numbers. A column of nothing has one category.
+void encode_labels(std::span<const double> values, Scratch& scratch, Column& column) {
+    encode_numeric(values, scratch, column);
+    column.is_categorical = true;
+    if (column.n_codes != 0) return;
+    column.n_codes = 1;
+    column.codes.narrow.assign(values.size(), 1);
+}
+
 void encode_dense(std::span<const double> values, const ColumnView& view, size_t at,
                   Scratch& scratch, Column& column) {
     if (view.n_categories != 0)
         encode_categories(values, view.n_categories, at, column);
+    else if (view.has_labels)
+        encode_labels(values, scratch, column);
     else
         encode_numeric(values, scratch, column);
 }

@@ -85,4 +85,9 @@ void Source::set_categories(size_t column, uint32_t n_categories) {
     columns[column].n_categories = n_categories;
 }
 
+void Source::set_labels(size_t column) {
+    require_range(column, 1, columns.size());
+    columns[column].has_labels = true;
+}
+
 }  // namespace treefold

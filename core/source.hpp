@@ -79,7 +79,8 @@ struct ColumnView {
     enum class Kind : uint8_t { absent, dense, csc, csr, table } kind = Kind::absent;
     uint32_t block = 0;  // which SparseView or table
     uint32_t within = 0;  // which of its columns
-    uint32_t n_categories = 0;  // 0: numeric
+    uint32_t n_categories = 0;  // 0: numeric, or
+    bool has_labels = false;  // every distinct number is a category
     DenseView dense;
 };
 
@@ -95,6 +96,7 @@ struct Source {
     void add_sparse(const SparseView& view, bool by_columns);
     void add_table(const Table& table);
     void set_categories(size_t column, uint32_t n_categories);
+    void set_labels(size_t column);
 };
 
 }  // namespace treefold

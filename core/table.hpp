@@ -39,7 +39,7 @@ struct Column {
     bool has_missing = false;
     bool is_sparse = false;
     uint32_t zero_code = 0;  // sparse: the code of every row that is not listed
-    std::vector<double> values;  // numeric: the distinct values, ascending
+    std::vector<double> values;  // numeric: the distinct values, ascending; or labels of categories
     Codes codes;  // dense
     std::vector<uint32_t> listed_rows;  // sparse: rows that differ from zero, ascending
     std::vector<uint32_t> listed_codes;  // sparse: their codes

@@ -76,6 +76,12 @@ DATA_CASES = [
         "[Cc]olumn 'age'",
         X=FRAME.assign(age=[1.0, 2.0, np.inf, 3.0]),
     ),
+    Case(
+        "infinity among categories",
+        "[Cc]olumn 1.*row 2",
+        X=with_value(np.inf),
+        params={"categorical_features": [1]},
+    ),
     Case("too large for float64", "[Cc]olumn 0", X=np.array([["1e999"], ["1"]], object), y=[0, 1]),
     Case("long double too large", "[Cc]olumn 0", X=np.longdouble([["1e4000"], [1]]), y=[0, 1]),
     Case("complex numbers", "Complex data not supported", X=X + 1j),

@@ -95,3 +95,31 @@ def test_any_number_of_threads_gives_the_same_table(n_jobs: int | None) -> None:
     one, many = Table.from_data(FRAME), Table.from_data(FRAME, n_jobs=n_jobs)
     for column in range(3):
         assert_array_equal(one._native.codes(column), many._native.codes(column))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i1", "u2", "i4", "i8", "u8", "?"])
+@pytest.mark.parametrize("n_values", [2, 100, 300])
+def test_numbers_that_are_categories_keep_their_labels(dtype: str, n_values: int) -> None:
+    values = np.random.default_rng(n_values).integers(0, n_values, 500).astype(dtype)
+    labels, codes = np.unique(values, return_inverse=True)
+    table = Table.from_data(np.column_stack([values, values]), categorical_features=[1])
+    assert table.schema.categories == {1: tuple(labels.tolist())}
+    assert list(map(type, table.schema.categories[1])) == list(map(type, labels.tolist()))
+    assert_array_equal(table._native.codes(1), codes)
+    assert table._native.n_categories.tolist() == [0, len(labels)]
+
+
+def test_integers_that_float64_cannot_tell_apart_are_different_categories() -> None:
+    values = np.array([[2**60 + 1], [2**60], [2**60 + 1]])
+    table = Table.from_data(values, categorical_features=[0])
+    assert table.schema.categories == {0: (2**60, 2**60 + 1)}
+    assert table._native.codes(0).tolist() == [1, 0, 1]
+
+
+def test_missing_numbers_are_no_category() -> None:
+    X = np.array([[3.5, np.nan], [np.nan, np.nan], [-0.0, np.nan], [0.0, np.nan]])
+    table = Table.from_data(X, categorical_features=[0, 1])
+    assert table.schema.categories == {0: (0.0, 3.5), 1: ()}
+    assert table._native.codes(0).tolist() == [1, 2, 0, 0]
+    assert table._native.codes(1).tolist() == [1] * 4
+    assert table._native.n_categories.tolist() == [2, 1]

@@ -1,8 +1,8 @@
 """The compiled core. Only arrays of fixed types, numbers and strings cross this line.
 
 Categorical columns arrive as category numbers 0..n_categories-1 (any numeric dtype), NaN if
-missing; the mapping from labels to numbers is `treefold.schema`'s business. Every call releases
-the interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
+missing, or as labels that are numbers; other labels are `treefold.schema`'s business. Every call
+releases the interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
 """
 
 from typing import Any
@@ -44,6 +44,8 @@ class Source:
     def add_table(self, table: Table) -> None:
         """All columns of an encoded table, with their categories, decoded as they are read."""
     def set_categories(self, column: int, n_categories: int) -> None: ...
+    def set_labels(self, column: int) -> None:
+        """Every distinct number of this dense column is a category, numbered in ascending order."""
 
 class Table:
     """Rank-encoded columns. Immutable, safe to share between threads."""
@@ -70,6 +72,8 @@ class Table:
         """Per column: distinct values, or categories; the missing code apart."""
     def values(self, column: int) -> NDArray[np.float64]:
         """The distinct values of a numeric column, ascending; category numbers otherwise."""
+    def labels(self, column: int) -> NDArray[np.float64]:
+        """The distinct numbers of a column; where they are categories (`Source.set_labels`) too."""
     def codes(self, column: int) -> NDArray[np.uint32]:
         """One code per row; n_codes[column] stands for missing."""
 

@@ -26,6 +26,7 @@ __all__ = [
     "Family",
     "as_numbers",
     "days",
+    "is_exact_in_float64",
     "is_missing",
     "look_up",
     "number_distinct",
@@ -84,6 +85,13 @@ def as_numbers(values: NDArray[Any], describe: str) -> NDArray[Any]:
         f"{describe} has dtype {values.dtype}, which is not a kind of number. "
         "Convert it to numbers, or declare the column as categorical."
     )
+
+
+def is_exact_in_float64(values: NDArray[Any]) -> bool:
+    """Whether float64 tells all values of a native dtype apart: long integers may be too large."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
+        return True
+    return int(values.min()) >= -(2**53) and int(values.max()) <= 2**53
 
 
 def days(values: NDArray[Any]) -> NDArray[np.float64]:

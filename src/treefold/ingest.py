@@ -6,6 +6,7 @@ where they lie are borrowed; categories, dates, text and odd dtypes are converte
 Nothing here changes what the user passed.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from treefold.columns import (
     Column,
     Family,
     as_numbers,
+    is_exact_in_float64,
     look_up,
     number_labels,
     parse_objects,
@@ -32,10 +34,27 @@ from treefold.schema import (
     warn_of_many_levels,
 )
 
-__all__ = ["read_rows", "read_training"]
+__all__ = ["Training", "read_rows", "read_training"]
 
 
-def read_training(X: Any, categorical_features: Any) -> tuple[_native.Source, Schema]:
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Data to be encoded, and what its columns are."""
+
+    source: _native.Source
+    schema: Schema
+    # Columns of numbers that are categories: the core finds their labels while it encodes.
+    label_dtypes: dict[int, np.dtype[Any]] = field(default_factory=dict)
+
+    def name_categories(self, table: _native.Table) -> None:
+        """Tell the schema the labels that encoding has found."""
+        for index, dtype in self.label_dtypes.items():
+            labels = tuple(table.labels(index).astype(dtype).tolist())
+            warn_of_many_levels(self.schema.describe(index), len(labels))
+            self.schema.categories[index] = labels
+
+
+def read_training(X: Any, categorical_features: Any) -> Training:
     """Open data to be encoded, and fix what its columns are."""
     data = _open(X)
     _check_shape(data)
@@ -45,27 +64,34 @@ def read_training(X: Any, categorical_features: Any) -> tuple[_native.Source, Sc
     source = _native.Source(data.n_rows, data.n_columns)
     data.add_numbers(source, categorical, by_rows=False)
     schema = Schema(data.n_columns, data.names)
+    training = Training(source, schema)
     for index in range(data.n_columns) if data.is_columnar else sorted(categorical):
-        _add_training_column(source, schema, index, data.column(index), index in categorical)
+        _add_training_column(training, index, data.column(index), index in categorical)
     if isinstance(data, ArrayData) and data.family != "number":
         schema.families.update(dict.fromkeys(range(data.n_columns), data.family))
-    return source, schema
+    return training
 
 
 def _add_training_column(
-    source: _native.Source, schema: Schema, index: int, column: Column, is_categorical: bool
+    training: Training, index: int, column: Column, is_categorical: bool
 ) -> None:
+    source, schema = training.source, training.schema
     describe = schema.describe(index)
     if column.family != "number":
         schema.families[index] = column.family
     if not is_categorical:
         _add_column(source, index, _plain_numbers(column, describe))
-        return
-    labels, numbers = number_labels(column, describe)
-    warn_of_many_levels(describe, len(labels))
-    schema.categories[index] = labels
-    _add_column(source, index, numbers)
-    source.set_categories(index, max(1, len(labels)))
+    elif column.values is not None and is_exact_in_float64(column.values):
+        schema.categories[index] = ()  # until they are known
+        training.label_dtypes[index] = column.values.dtype
+        _add_column(source, index, column.values)
+        source.set_labels(index)
+    else:
+        labels, numbers = number_labels(column, describe)
+        warn_of_many_levels(describe, len(labels))
+        schema.categories[index] = labels
+        _add_column(source, index, numbers)
+        source.set_categories(index, max(1, len(labels)))
 
 
 def read_rows(X: Any, schema: Schema, owner: str) -> _native.Source:

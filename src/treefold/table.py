@@ -120,9 +120,11 @@ def encode(X: Any, categorical_features: Any, n_threads: int) -> Table:
     if isinstance(X, Table):
         _check_same_categories(X.schema, categorical_features)
         return X
-    source, schema = read_training(X, categorical_features)
-    with named_columns(schema):
-        return Table(_native.Table(source, n_threads), schema)
+    training = read_training(X, categorical_features)
+    with named_columns(training.schema):
+        native = _native.Table(training.source, n_threads)
+    training.name_categories(native)
+    return Table(native, training.schema)
 
 
 def _check_same_categories(schema: Schema, categorical_features: Any) -> None:
