@@ -155,19 +155,11 @@ private:
         node.right.record = node.left.record + 1;
         describe(node.left, tree, worker);
         describe(node.right, tree, worker);
-        node.decrease = decrease_of(node);
+        node.decrease = impurity_decrease(root_weight_, node.description, node.left.description,
+                                          node.right.description);
         if (node.decrease >= rules_.min_impurity_decrease) return true;
         tree.drop_nodes(2);
         return false;
-    }
-
-    double decrease_of(const Node<Target>& node) const {
-        const Description &whole = node.description, &left = node.left.description,
-                          &right = node.right.description;
-        double decrease = whole.weight / root_weight_ *
-                          (whole.impurity - right.weight / whole.weight * right.impurity -
-                           left.weight / whole.weight * left.impurity);
-        return std::max(decrease, 0.0);
     }
 
     Workshop<Target>& shop_;

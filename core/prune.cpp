@@ -16,30 +16,32 @@ namespace {
 
 class WeakestLink {
 public:
-    explicit WeakestLink(const Tree& tree)
+    WeakestLink(const Tree& tree, const std::vector<bool>& is_split)
         : tree_(tree), risk_(tree.size()), leaf_risk_(tree.size()), n_leaves_(tree.size(), 1),
-          parent_(tree.size(), -1), is_cut_(tree.size(), false) {
+          parent_(tree.size(), -1), is_split_(is_split) {
         double total = tree.weighted_n_node_samples[0];
         for (size_t node = 0; node < tree.size(); ++node)
             risk_[node] = tree.impurity[node] * tree.weighted_n_node_samples[node] / total;
         leaf_risk_ = risk_;
         for (size_t node = tree.size(); node-- > 0;) {  // children have higher numbers
-            if (tree.is_leaf(node)) continue;
+            if (!is_split_[node]) continue;
             parent_[left(node)] = parent_[right(node)] = static_cast<int64_t>(node);
             add_up(node);
         }
         for (size_t node = 0; node < tree.size(); ++node)
-            if (!tree.is_leaf(node)) links_.push({effective_alpha(node), node});
+            if (is_split_[node]) links_.push({effective_alpha(node), node});
     }
 
     double impurity() const { return leaf_risk_[0]; }
 
-    // Cuts all splits that share the least alpha, given the alpha reached so far. False when none is left.
-    bool cut_next(double& alpha, std::vector<bool>& is_split_kept) {
+    // Cuts all splits that share the least alpha, given the alpha reached so far, and says each of them.
+    // False when none is left.
+    template <class Say>
+    bool cut_next(double& alpha, Say&& say) {
         bool has_cut = false;
         while (!links_.empty()) {
             auto [link_alpha, node] = links_.top();
-            if (is_cut_[node] ||
+            if (!is_split_[node] ||
                 link_alpha != effective_alpha(node)) {  // outdated: the current one is queued too
                 links_.pop();
                 continue;
@@ -47,7 +49,7 @@ public:
             if (has_cut && link_alpha > alpha) break;
             links_.pop();
             alpha = std::max(alpha, link_alpha);
-            cut(node, is_split_kept);
+            cut(node, say);
             has_cut = true;
         }
         return has_cut;
@@ -73,14 +75,15 @@ private:
         double gain = risk_[node] - leaf_risk_[node];
         return std::max(0.0, gain / static_cast<double>(n_leaves_[node] - 1));
     }
-    void cut(size_t top, std::vector<bool>& is_split_kept) {
+    template <class Say>
+    void cut(size_t top, Say&& say) {
         std::vector<size_t> stack{top};
         while (!stack.empty()) {
             size_t node = stack.back();
             stack.pop_back();
-            if (tree_.is_leaf(node) || is_cut_[node]) continue;
-            is_cut_[node] = true;
-            is_split_kept[node] = false;
+            if (!is_split_[node]) continue;
+            is_split_[node] = false;
+            say(node);
             stack.push_back(left(node));
             stack.push_back(right(node));
         }
@@ -95,29 +98,45 @@ private:
     const Tree& tree_;
     std::vector<double> risk_, leaf_risk_;
     std::vector<int64_t> n_leaves_, parent_;
-    std::vector<bool> is_cut_;
+    std::vector<bool> is_split_;  // and not cut
     std::priority_queue<Link> links_;
 };
+
+std::vector<bool> splits_of(const Tree& tree) {
+    std::vector<bool> is_split(tree.size());
+    for (size_t node = 0; node < tree.size(); ++node) is_split[node] = !tree.is_leaf(node);
+    return is_split;
+}
 
 }  // namespace
 
 PruningPath pruning_path(const Tree& tree) {
-    WeakestLink links(tree);
-    std::vector<bool> is_split_kept(tree.size(), true);
+    WeakestLink links(tree, splits_of(tree));
     PruningPath path{{0.0}, {links.impurity()}};
-    for (double alpha = 0.0; links.cut_next(alpha, is_split_kept);) {
+    for (double alpha = 0.0; links.cut_next(alpha, [](size_t) {});) {
         path.alphas.push_back(alpha);
         path.impurities.push_back(links.impurity());
     }
     return path;
 }
 
+std::vector<double> cut_alphas(const Tree& tree, const std::vector<bool>& is_split, double limit) {
+    WeakestLink links(tree, is_split);
+    std::vector<double> alphas(tree.size(), std::numeric_limits<double>::infinity());
+    std::vector<size_t> cut;
+    for (double alpha = 0.0;
+         links.cut_next(alpha, [&](size_t node) { cut.push_back(node); }) && alpha <= limit;
+         cut.clear())
+        for (size_t node : cut) alphas[node] = alpha;
+    return alphas;
+}
+
 Tree prune(const Tree& tree, double ccp_alpha) {
-    WeakestLink links(tree);
-    std::vector<bool> is_split_kept(tree.size(), true), next = is_split_kept;
-    for (double alpha = 0.0; links.cut_next(alpha, next) && alpha <= ccp_alpha;)
-        is_split_kept = next;
-    return keep_splits(tree, is_split_kept);
+    std::vector<bool> is_split = splits_of(tree);
+    std::vector<double> alphas = cut_alphas(tree, is_split, ccp_alpha);
+    for (size_t node = 0; node < tree.size(); ++node)
+        is_split[node] = is_split[node] && alphas[node] > ccp_alpha;
+    return keep_splits(tree, is_split);
 }
 
 }  // namespace treefold

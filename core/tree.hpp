@@ -1,6 +1,7 @@
 // The result: one array per field, in preorder (a node's left child is the next node).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,17 @@ struct Tree {
     void append(const Tree& from, size_t node);  // one node, children to be set by the caller
 };
 
+// How much a split lowers the impurity, over the root's weight: in float64, left to right as the contract
+// writes it, because limits and ties are decided by its last bit. A Part has a weight and an impurity.
+template <class Part>
+double impurity_decrease(double root_weight, const Part& whole, const Part& left,
+                         const Part& right) {
+    double decrease = whole.weight / root_weight *
+                      (whole.impurity - right.weight / whole.weight * right.impurity -
+                       left.weight / whole.weight * left.impurity);
+    return std::max(decrease, 0.0);
+}
+
 // Fills children_left from preorder and throws DataError on anything growth could not have made.
 void complete_and_validate(Tree& tree);
 
@@ -45,6 +57,10 @@ struct PruningPath {
 };
 PruningPath pruning_path(const Tree& tree);
 Tree prune(const Tree& tree, double ccp_alpha);
+
+// The strength at which each of these splits is cut, infinite if above the limit. Splits stand below
+// splits only.
+std::vector<double> cut_alphas(const Tree& tree, const std::vector<bool>& is_split, double limit);
 
 // Weighted impurity decrease per column, not normalised.
 std::vector<double> feature_importances(const Tree& tree);

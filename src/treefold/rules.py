@@ -5,7 +5,8 @@ shares of them. Everything is checked here, before any data is touched; the core
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,8 +17,16 @@ from treefold import _native
 from treefold.exceptions import ParameterError, warn
 from treefold.target import Target
 
-__all__ = ["check_parameters", "make_rules"]
+__all__ = ["PATH_PARAMETERS", "UNLIMITED_DEPTH", "Cell"]
+__all__ += ["check_parameters", "make_cell", "make_rules"]
 
+PATH_PARAMETERS = (
+    "max_depth",
+    "min_samples_split",
+    "min_impurity_decrease",
+    "max_leaf_nodes",
+    "ccp_alpha",
+)
 UNLIMITED_DEPTH = 2**31 - 1
 _LARGEST = 2**31 - 1
 _NOT_ADDITIVE = {
@@ -116,20 +125,46 @@ def _check_criterion(criterion: Any, criteria: tuple[str, ...], owner: str) -> N
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The limits that only make a tree smaller, for one training set.
+
+    `treefold.replay` reads the trees of many cells off one tree.
+    """
+
+    max_depth: int = UNLIMITED_DEPTH
+    min_samples_split: int = 2
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int = 0  # 0: no limit
+    ccp_alpha: float = 0.0
+
+
+def make_cell(parameters: Mapping[str, Any], n_rows: int) -> Cell:
+    """Turn checked path parameters into limits for this many rows of positive weight."""
+    depth = parameters["max_depth"]
+    return Cell(
+        max_depth=UNLIMITED_DEPTH if depth is None else min(int(depth), UNLIMITED_DEPTH),
+        min_samples_split=max(2, _count(parameters["min_samples_split"], n_rows)),
+        min_impurity_decrease=float(parameters["min_impurity_decrease"]),
+        max_leaf_nodes=min(int(parameters["max_leaf_nodes"] or 0), _LARGEST),
+        ccp_alpha=float(parameters["ccp_alpha"]),
+    )
+
+
 def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     """Turn checked parameters into rules for this many rows and columns."""
     n_rows = target.n_rows
     rules = _native.Rules()
     rules.criterion = _name_criterion(estimator.criterion)
-    depth = estimator.max_depth
-    rules.max_depth = UNLIMITED_DEPTH if depth is None else min(int(depth), UNLIMITED_DEPTH)
-    rules.min_samples_split = max(2, _count(estimator.min_samples_split, n_rows))
+    cell = make_cell({name: getattr(estimator, name) for name in PATH_PARAMETERS}, n_rows)
+    rules.max_depth = cell.max_depth
+    rules.min_samples_split = cell.min_samples_split
+    rules.min_impurity_decrease = cell.min_impurity_decrease
+    rules.max_leaf_nodes = cell.max_leaf_nodes
     rules.min_samples_leaf = _count(estimator.min_samples_leaf, n_rows)
     fraction = float(estimator.min_weight_fraction_leaf)
     rules.min_weight_leaf = fraction * target.total_weight() if fraction > 0 else 0.0
     rules.max_features = _count_features(estimator.max_features, n_columns)
-    rules.max_leaf_nodes = min(int(estimator.max_leaf_nodes or 0), _LARGEST)
-    rules.min_impurity_decrease = float(estimator.min_impurity_decrease)
     rules.min_impurity = float(estimator.min_impurity)
     rules.tree = 0
     rules.class_multipliers = target.multipliers
