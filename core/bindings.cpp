@@ -1,7 +1,7 @@
-// The only file that knows Python. Docstrings stand in src/treefold/_core.pyi.
+// The core as Python sees it (paths: bind_replay.cpp). Docstrings stand in src/treefold/_core.pyi.
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "bindings.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -10,10 +10,6 @@
 #include <string>
 
 #include "grow.hpp"
-#include "tree.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace treefold {
 
@@ -45,11 +41,6 @@ Type element_type(nb::dlpack::dtype dtype) {
     throw nb::type_error("treefold: arrays must be boolean, integer, float32 or float64");
 }
 
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
-using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 IndexView index_view(const AnyVector& vector) {
     Type type = element_type(vector.dtype());
     bool is_plain = vector.shape(0) < 2 || vector.stride(0) == 1;
@@ -71,41 +62,6 @@ void add_sparse(OwnedSource& self, size_t first, const AnyVector& data, const An
     self.source.add_sparse(view, by_columns);
     for (const AnyVector* vector : {&data, &indices, &begins})
         self.owners.push_back(nb::cast(*vector));
-}
-
-// Polls for Ctrl-C, if this is the thread that receives it.
-std::function<bool()> interruption() {
-    return [] {
-        nb::gil_scoped_acquire lock;
-        return PyErr_CheckSignals() != 0;
-    };
-}
-
-// Runs work without the interpreter lock; an interruption surfaces as the exception Python has set.
-template <class Work>
-auto run(int n_threads, Work&& work) {
-    try {
-        nb::gil_scoped_release release;
-        Workers workers(n_threads, interruption());
-        return work(workers);
-    } catch (const Interrupted&) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        throw;
-    }
-}
-
-template <class T>
-nb::object give(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
-// A read-only view that keeps the object alive.
-template <class T>
-nb::object view(nb::handle owner, const std::vector<T>& values) {
-    return nb::cast(
-        nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
 }
 
 template <class T>
@@ -356,6 +312,7 @@ void bind_table(nb::module_& m) {
 void bind_rules(nb::module_& m) {
     nb::class_<Rules>(m, "Rules")
         .def(nb::init<>())
+        .def("__copy__", [](const Rules& self) { return Rules(self); })
         .def_prop_rw(
             "criterion",
             [](const Rules& self) {
@@ -447,6 +404,7 @@ void bind_tree(nb::module_& m) {
     bind_array(tree, "n_categories", &Tree::n_categories);
     bind_array(tree, "category_begin", &Tree::category_begin);
     bind_array(tree, "category_words", &Tree::category_words);
+    bind_replay(tree);
 }
 
 bool cpu_runs_v3() {

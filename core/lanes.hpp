@@ -23,6 +23,16 @@ inline bool any_lane(LaneMask mask) {
 #endif
 }
 
+// One bit per lane.
+inline uint64_t lane_bits(LaneMask mask) {
+#if defined(__AVX2__)
+    return static_cast<uint64_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(mask)));
+#else
+    LaneMask bits = mask & LaneMask{1, 2, 4, 8};
+    return static_cast<uint64_t>(bits[0] | bits[1] | bits[2] | bits[3]);
+#endif
+}
+
 // What a scan of running sums looks for: after k + 1 rows, with d the sum of their values,
 //     (|d| + error)^2 >= limit * (k + 1) * (n - k - 1).
 // Whoever is told of a hit may raise the limit.

@@ -93,6 +93,7 @@ class Rules:
     tree: int  # which bag: part of the key of every draw
     class_multipliers: NDArray[np.float64] | None
     def __init__(self) -> None: ...
+    def __copy__(self) -> Rules: ...
 
 def grow(
     table: Table,
@@ -149,3 +150,22 @@ class Tree:
         """ccp_alphas (first 0.0, never falling) and total leaf impurities of the path."""
     def feature_importances(self) -> NDArray[np.float64]:
         """Weighted impurity decrease per column, over the root's weight; not normalised."""
+
+    # Trees of tighter limits, read off this one. cells: float64 (n_cells, 5), the limits in the
+    # order of treefold.rules.PATH_PARAMETERS, none of them NaN.
+    def replay_tree(self, cells: NDArray[np.float64]) -> Tree:
+        """The tree of the only cell."""
+    def replay_sizes(
+        self, cells: NDArray[np.float64], n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Number of leaves and depth of each cell's tree."""
+    def replay_nodes(
+        self, cells: NDArray[np.float64], leaves: NDArray[np.int64], n_threads: int
+    ) -> NDArray[np.int64]:
+        """(n_cells, n_rows): where rows that end in these leaves here end in each cell's tree."""
+    def replay_leaf_map(self, cells: NDArray[np.float64], n_threads: int) -> NDArray[np.int32]:
+        """(n_cells, node_count): the leaf at or above each node, or the node if it is a split."""
+    def replay_sums(
+        self, cells: NDArray[np.float64], statistics: NDArray[np.float64], n_threads: int
+    ) -> NDArray[np.float64]:
+        """(n_cells, n_statistics): sums of (node_count, n_statistics) over each cell's leaves."""

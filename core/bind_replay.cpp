@@ -1,0 +1,86 @@
+// Tree.replay_*: matrices of cells in, one line per cell out.
+
+#include "bindings.hpp"
+#include "replay.hpp"
+
+namespace treefold {
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Rows of the matrix are cells: five float64 each, in the order of the struct.
+std::span<const Cell> read_cells(const Matrix& matrix) {
+    static_assert(sizeof(Cell) == 5 * sizeof(double));
+    if (matrix.shape(1) != 5) throw DataError("a cell has five limits");
+    for (size_t k = 0; k < matrix.size(); ++k)
+        if (std::isnan(matrix.data()[k])) throw DataError("a limit is not a number");
+    return {reinterpret_cast<const Cell*>(matrix.data()), matrix.shape(0)};
+}
+
+template <class T>
+nb::object give_lines(std::vector<T>&& values, size_t n_lines) {
+    size_t width = n_lines == 0 ? 0 : values.size() / n_lines;
+    return give(std::move(values)).attr("reshape")(n_lines, width);
+}
+
+nb::object give_nodes(const Tree& tree, const Matrix& cells, const Vector<int64_t>& leaves,
+                      int n_threads) {
+    std::span<const int64_t> rows{leaves.data(), leaves.shape(0)};
+    for (int64_t leaf : rows)
+        if (leaf < 0 || leaf >= static_cast<int64_t>(tree.size()))
+            throw DataError("a row ends in a node that the tree does not have");
+    return give_lines(
+        run(n_threads,
+            [&](Workers& workers) { return replay_nodes(tree, read_cells(cells), rows, workers); }),
+        cells.shape(0));
+}
+
+nb::object give_sums(const Tree& tree, const Matrix& cells, const Matrix& statistics,
+                     int n_threads) {
+    if (statistics.shape(0) != tree.size()) throw DataError("one line per node is needed");
+    std::span<const double> values{statistics.data(), statistics.size()};
+    return give_lines(run(n_threads,
+                          [&](Workers& workers) {
+                              return replay_sums(tree, read_cells(cells), values, workers);
+                          }),
+                      cells.shape(0));
+}
+
+}  // namespace
+
+void bind_replay(nb::class_<Tree>& tree) {
+    tree.def(
+            "replay_tree",
+            [](const Tree& self, const Matrix& cells) {
+                if (cells.shape(0) != 1) throw DataError("one cell makes one tree");
+                return replay_tree(self, read_cells(cells)[0]);
+            },
+            nb::arg("cells").noconvert())
+        .def(
+            "replay_sizes",
+            [](const Tree& self, const Matrix& cells, int n_threads) {
+                CellSizes sizes = run(n_threads, [&](Workers& workers) {
+                    return replay_sizes(self, read_cells(cells), workers);
+                });
+                return nb::make_tuple(give(std::move(sizes.n_leaves)),
+                                      give(std::move(sizes.depths)));
+            },
+            nb::arg("cells").noconvert(), "n_threads"_a)
+        .def(
+            "replay_leaf_map",
+            [](const Tree& self, const Matrix& cells, int n_threads) {
+                return give_lines(run(n_threads,
+                                      [&](Workers& workers) {
+                                          return replay_leaf_map(self, read_cells(cells), workers);
+                                      }),
+                                  cells.shape(0));
+            },
+            nb::arg("cells").noconvert(), "n_threads"_a)
+        .def("replay_nodes", &give_nodes, nb::arg("cells").noconvert(),
+             nb::arg("leaves").noconvert(), "n_threads"_a)
+        .def("replay_sums", &give_sums, nb::arg("cells").noconvert(),
+             nb::arg("statistics").noconvert(), "n_threads"_a);
+}
+
+}  // namespace treefold

@@ -1,0 +1,60 @@
+// What the files that bind the core to Python share: array types, and calls without the interpreter lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <functional>
+#include <vector>
+
+#include "parallel.hpp"
+#include "tree.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace treefold {
+
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Polls for Ctrl-C, if this is the thread that receives it.
+inline std::function<bool()> interruption() {
+    return [] {
+        nb::gil_scoped_acquire lock;
+        return PyErr_CheckSignals() != 0;
+    };
+}
+
+// Runs work without the interpreter lock; an interruption surfaces as the exception Python has set.
+template <class Work>
+auto run(int n_threads, Work&& work) {
+    try {
+        nb::gil_scoped_release release;
+        Workers workers(n_threads, interruption());
+        return work(workers);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+}
+
+template <class T>
+nb::object give(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+// A read-only view that keeps the object alive.
+template <class T>
+nb::object view(nb::handle owner, const std::vector<T>& values) {
+    return nb::cast(
+        nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
+}
+
+void bind_replay(nb::class_<Tree>& tree);
+
+}  // namespace treefold
