@@ -120,7 +120,7 @@ class Problem:
         tree = DecisionTreeRegressor() if self.classes is None else DecisionTreeClassifier()
         resolved = resolve_scoring(tree, scoring, options.get("error_score", np.nan))
         if self.present is not None:
-            options["present"] = self.present
+            options["present"] = np.flatnonzero(self.present)
         return score_cells(resolved, self.y, self.node_of, self.value, self.classes, **options)
 
 

@@ -51,14 +51,13 @@ class Answers:
     node_of: NDArray[np.integer[Any]]  # (n_cells, n_rows)
     value: Floats  # (n_nodes, n_classes or 1)
     classes: NDArray[Any] | None = None
-    present: NDArray[np.bool_] | None = None  # classes of the training rows; None: all
+    present: NDArray[np.integer[Any]] | None = None  # class numbers of the training rows; all
     weights: Floats | None = None
 
     @property
-    def trained(self) -> NDArray[np.int64]:
+    def trained(self) -> NDArray[np.integer[Any]]:
         """Numbers of the classes that the training rows have."""
-        everything = np.ones(self.value.shape[1], dtype=bool)
-        return np.flatnonzero(everything if self.present is None else self.present)
+        return np.arange(self.value.shape[1]) if self.present is None else self.present
 
     @property
     def predicted(self) -> NDArray[np.int64]:

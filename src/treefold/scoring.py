@@ -175,7 +175,7 @@ def score_cells(
     classes: NDArray[Any] | None,
     *,
     weights: NDArray[np.float64] | None = None,
-    present: NDArray[np.bool_] | None = None,
+    present: NDArray[np.integer[Any]] | None = None,
     X: Any = None,
     y: Any = None,
     score_params: Mapping[str, Any] | None = None,
@@ -198,8 +198,9 @@ def score_cells(
         The label of each class number.
     weights : float64 array of shape (n_rows,), default=None
         Given to the scorers that take a sample weight.
-    present : bool array of shape (n_classes,), default=None
-        Classes of the training rows, to which a fitted estimator would be limited; None for all.
+    present : int array, default=None
+        Numbers of the classes of the training rows, ascending, to which a fitted estimator would be
+        limited; None for all.
     X, y : default=None
         The held-out rows as the caller holds them, for scorers that are called.
     score_params : dict, default=None
