@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treefold.evaluation import Evaluation
     from treefold.exceptions import (
         CardinalityWarning,
         ColumnMismatchError,
@@ -34,6 +35,7 @@ __all__ = [
     "ConversionError",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "Evaluation",
     "InputError",
     "InputTypeError",
     "ParameterError",
@@ -50,6 +52,7 @@ _HOMES = {
     "ConversionError": "exceptions",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeRegressor": "tree",
+    "Evaluation": "evaluation",
     "InputError": "exceptions",
     "InputTypeError": "exceptions",
     "ParameterError": "exceptions",
