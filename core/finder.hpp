@@ -17,10 +17,12 @@ public:
         NodeView<Target> view{shop_.target,        rules,      node.totals, node.context,
                               shop_.rows_of(node), node.begin, node.end};
         Desk<Target>& desk = shop_.desk(worker);
-        if (node.size() <= shop_.tiny_rows)
+        bool is_small = shop_.tiny_rows == kSmallRows && node.size() > 2;
+        if (node.size() <= shop_.tiny_rows && !is_small)
             return TinySearch<Target>(shop_.table, view, desk.scratch).run();
         desk.findings.reset();
         prepare_float64(view, node.description);
+        if (node.size() <= shop_.tiny_rows) return find_small(view, desk);
         if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(node))
             shop_.count_histogram(node, node.histogram);
         if (!shop_.tries_all())
@@ -34,6 +36,15 @@ public:
     }
 
 private:
+    Split find_small(const NodeView<Target>& view, Desk<Target>& desk) {
+        if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            Search<Target> search(shop_.layout, view, desk.scratch, desk.findings);
+            SmallSearch(shop_.table, view, desk.scratch.survivors, desk.findings)
+                .run([&](uint32_t column) { search.column(column); });
+        }
+        return std::move(desk.findings.best);
+    }
+
     // Columns are numbered for the search: few-valued, other, listed.
     size_t n_searched(const Node<Target>& node) const {
         const Layout& layout = shop_.layout;

@@ -38,6 +38,12 @@ struct Pending {
     double upper;
 };
 
+// A cut of a small node by the rows that go left, as bits; `upper` as above (small.hpp).
+struct Grouping {
+    uint32_t column, left;
+    float upper;
+};
+
 struct Findings {
     Split best;
     std::vector<Pending> pending;
@@ -74,6 +80,7 @@ struct Scratch {
     std::vector<int64_t> counts;  // per class; all zero between searches
     std::vector<uint64_t> pairs;  // code << 32 | row
     std::vector<uint32_t> spare;
+    std::vector<Grouping> survivors;
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
     std::vector<uint32_t> chosen;  // and those of a candidate

@@ -180,7 +180,7 @@ Tree grow_with(const Table& table, const Target& target, const TargetView& view,
             Layout layout = lay_out(table, std::move(member.rows), view.classes, view.n_classes,
                                     keeps_orders, workers);
             Workshop<Target> shop{table, target, member.rules, layout, workers};
-            shop.tiny_rows = tiny_rows(table, member.rules);
+            shop.tiny_rows = tiny_rows(table, member.rules, target);
             return Grower<Target>(shop, demand).run();
         }();
     return grown.in_preorder(view.n_classes);

@@ -15,6 +15,21 @@ namespace treefold {
 using Lanes = double __attribute__((vector_size(32)));
 using LaneMask = int64_t __attribute__((vector_size(32)));
 
+// Eight at a time, where float32 is enough.
+using FloatLanes = float __attribute__((vector_size(32)));
+using IntLanes = int32_t __attribute__((vector_size(32)));
+
+// Bit k: is lane k of a comparison true?
+inline uint32_t lane_bits(const IntLanes& mask) {
+#if defined(__AVX2__)
+    return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+#else
+    uint32_t bits = 0;
+    for (int lane = 0; lane < 8; ++lane) bits |= (mask[lane] & 1u) << lane;
+    return bits;
+#endif
+}
+
 inline bool any_lane(LaneMask mask) {
 #if defined(__AVX2__)
     return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;

@@ -32,6 +32,13 @@ inline Split numeric_split(double quality, uint32_t column, uint32_t code, uint3
     return split;
 }
 
+// The same for a categorical column of which the node has two categories: the lower one goes left.
+inline void single_out(Split& split, uint32_t n_codes) {
+    split.is_categorical = true;
+    split.left_set.assign(n_codes / 64 + 1, 0);
+    split.left_set[split.code / 64] |= uint64_t{1} << (split.code % 64);
+}
+
 // Sets as binary numbers of equal length.
 inline int compare_sets(std::span<const uint64_t> a, std::span<const uint64_t> b) {
     for (size_t k = a.size(); k-- > 0;)

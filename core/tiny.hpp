@@ -9,16 +9,19 @@
 
 #include "findings.hpp"
 #include "rows.hpp"
+#include "small.hpp"
 
 namespace treefold {
 
-// The largest node that TinySearch serves: 0, 2 or 3 rows.
-inline size_t tiny_rows(const Table& table, const Rules& rules) {
+// The largest node that TinySearch or SmallSearch serves: 0, 2, 3 or kSmallRows rows.
+template <class Target>
+size_t tiny_rows(const Table& table, const Rules& rules, const Target& target) {
     if (rules.max_features < table.columns.size() || rules.min_weight_leaf > 0.0) return 0;
-    size_t largest = 3;
+    bool is_small = std::is_same_v<Target, MeanTarget<2>> && target.is_unit();
+    size_t largest = is_small && table.n_rows < INT32_MAX ? kSmallRows : 3;
     for (const Column& column : table.columns) {
         if (column.is_sparse || column.has_missing) return 0;
-        if (column.is_categorical) largest = 2;
+        if (column.is_categorical && !is_small) largest = 2;
     }
     return largest;
 }
@@ -43,11 +46,7 @@ private:
         uint32_t a = column.codes[node_.rows[0]], b = column.codes[node_.rows[1]];
         if (a == b) return false;
         best_ = numeric_split(0.0, at, std::min(a, b), std::max(a, b));
-        best_.is_categorical = column.is_categorical;
-        if (column.is_categorical) {
-            best_.left_set.assign(column.n_codes / 64 + 1, 0);
-            best_.left_set[best_.code / 64] |= uint64_t{1} << (best_.code % 64);
-        }
+        if (column.is_categorical) single_out(best_, column.n_codes);
         return true;
     }
 
