@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from treefold.exceptions import ParameterError
 from treefold.model import Tree
+from treefold.stability import CAUTION
 
-__all__ = ["Wording", "export_text", "subtree_depths"]
+__all__ = ["Steadiness", "Wording", "export_text", "subtree_depths"]
 
 _SHOWN_CATEGORIES = 8
 
@@ -23,6 +24,7 @@ def export_text(
     spacing: int = 3,
     decimals: int = 2,
     show_weights: bool = False,
+    show_stability: bool = False,
 ) -> str:
     """Write the rules of a decision tree as indented text.
 
@@ -45,6 +47,9 @@ def export_text(
         Digits of thresholds and values.
     show_weights : bool, default=False
         Show the weight of each class in the leaves.
+    show_stability : bool, default=False
+        Show in how many folds each split and each leaf came out, for estimators that are
+        cross-validated in fit (`DecisionTreeClassifierCV`, `DecisionTreeRegressorCV`).
 
     Returns
     -------
@@ -66,6 +71,7 @@ def export_text(
     if max_depth is not None:
         _check_count("max_depth", max_depth, 0)
     wording = Wording(decision_tree, feature_names, class_names, decimals)
+    steadiness = Steadiness(decision_tree, wording) if show_stability else None
     tree = wording.tree
     limit = tree.max_depth if max_depth is None else max_depth
     heights = subtree_depths(tree) if tree.max_depth > limit else None
@@ -78,14 +84,18 @@ def export_text(
             lines.append(_indent(depth - 1, spacing) + heading)
         left = int(tree.children_left[node])
         if left < 0:
-            lines.append(_indent(depth, spacing) + wording.leaf(node, show_weights))
+            more = "" if steadiness is None else f"  [{steadiness.leaf(node)}]"
+            lines.append(_indent(depth, spacing) + wording.leaf(node, show_weights) + more)
         elif heights is not None and depth > limit:
             text = f" truncated branch of depth {heights[node] + 1}"
             lines.append(_indent(depth, spacing) + text)
         else:
             to_left, to_right = wording.sides(node)
+            more = "" if steadiness is None else f"  [{steadiness.split(node)}]"
             stack.append((int(tree.children_right[node]), depth + 1, f" {to_right}"))
-            stack.append((left, depth + 1, f" {to_left}"))
+            stack.append((left, depth + 1, f" {to_left}{more}"))
+    if steadiness is not None:
+        lines.append(CAUTION)
     return "\n".join(lines) + "\n"
 
 
@@ -190,6 +200,35 @@ class Wording:
     def numbers(self, values: NDArray[np.float64]) -> str:
         """Write numbers, separated by commas."""
         return ", ".join(f"{value:.{self.decimals}f}" for value in values)
+
+
+class Steadiness:
+    """How the folds' agreement on splits and leaves is put into words."""
+
+    def __init__(self, estimator: Any, wording: Wording) -> None:
+        if not hasattr(estimator, "stability_"):
+            raise ParameterError(
+                f"{type(estimator).__name__} has no stability_ to show: it is found by the "
+                "estimators that are cross-validated in fit, such as DecisionTreeClassifierCV."
+            )
+        self.wording = wording
+        self.found: dict[str, NDArray[Any]] = estimator.stability_
+
+    def split(self, node: int) -> str:
+        """In how many folds a node is split by the same column, and where it is cut."""
+        found = self.found
+        text = f"{found['n_same_column'][node]} of {found['n_folds'][node]} folds"
+        low, high = found["threshold_min"][node], found["threshold_max"][node]
+        if not low < high:
+            return text
+        tree, decimals = self.wording.tree, self.wording.decimals
+        lowest, highest = (tree.show_threshold(node, decimals, number) for number in (low, high))
+        return f"{text}, cut at {lowest} to {highest}"
+
+    def leaf(self, node: int) -> str:
+        """In how many folds a node is a leaf."""
+        found = self.found
+        return f"leaf in {found['n_leaf_here'][node]} of {found['n_folds'][node]} folds"
 
 
 def _braces(labels: Sequence[Any]) -> str:

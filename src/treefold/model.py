@@ -144,8 +144,8 @@ class Tree:
         labels = self.schema.categories[int(self.feature[node])]
         return tuple(label for label, bit in zip(labels, bits, strict=False) if bit)
 
-    def show_threshold(self, node: int, decimals: int) -> str:
-        """Write a node's threshold: a number, or a date where the column holds dates.
+    def show_threshold(self, node: int, decimals: int, threshold: float | None = None) -> str:
+        """Write a node's threshold, or another: a number, or a date where the column holds dates.
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Tree:
         >>> tree.show_threshold(0, 2)
         '0.50'
         """
-        threshold = float(self.threshold[node])
+        threshold = float(self.threshold[node] if threshold is None else threshold)
         if self.schema.families.get(int(self.feature[node])) != "date":
             return f"{threshold:.{decimals}f}"
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=threshold)

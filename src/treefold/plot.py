@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.exceptions import ParameterError
-from treefold.export import Wording
+from treefold.export import Steadiness, Wording
 from treefold.model import Tree
+from treefold.stability import CAUTION
 
 __all__ = ["plot_tree"]
 
@@ -37,6 +38,7 @@ def plot_tree(
     precision: int = 3,
     ax: Any = None,
     fontsize: float | None = None,
+    show_stability: bool = False,
 ) -> list[Any]:
     """Draw a decision tree.
 
@@ -60,6 +62,9 @@ def plot_tree(
         Where to draw; by default the current axes.
     fontsize : float, default=None
         Size of the text; by default chosen to fit.
+    show_stability : bool, default=False
+        Show in how many folds each split and each leaf came out, for estimators that are
+        cross-validated in fit.
 
     Returns
     -------
@@ -78,6 +83,7 @@ def plot_tree(
     if max_depth is not None and (not hasattr(max_depth, "__index__") or max_depth < 0):
         raise ParameterError(f"max_depth must be an int of at least 0. Got {max_depth!r} instead.")
     wording = Wording(decision_tree, feature_names, class_names, precision)
+    steadiness = Steadiness(decision_tree, wording) if show_stability else None
     pyplot = _import_pyplot()
     if ax is None:
         ax = pyplot.gca()
@@ -90,10 +96,12 @@ def plot_tree(
     for place in places:
         fill = "white" if colours is None else colours[place.node]
         style = {"boxstyle": "round" if rounded else "square", "fc": fill, "ec": "black"}
-        text = "(...)" if place.is_cut else _describe(wording, place.node, impurity)
+        text = "(...)" if place.is_cut else _describe(wording, place.node, impurity, steadiness)
         boxes.append(_draw(ax, place, text, {"bbox": style, "fontsize": fontsize or 10}))
     if fontsize is None:
         _shrink_to_fit(ax, boxes, places)
+    if steadiness is not None:
+        ax.text(0.5, 0.0, CAUTION, transform=ax.transAxes, ha="center", va="bottom", fontsize=8)
     return boxes
 
 
@@ -142,11 +150,14 @@ def _lay_out(tree: Tree, max_depth: int | None) -> list[_Place]:
     ]
 
 
-def _describe(wording: Wording, node: int, impurity: bool) -> str:
+def _describe(wording: Wording, node: int, impurity: bool, steadiness: Steadiness | None) -> str:
     tree = wording.tree
     lines = []
-    if tree.children_left[node] >= 0:
+    is_leaf = tree.children_left[node] < 0
+    if not is_leaf:
         lines.append(wording.sides(node)[0])
+    if steadiness is not None:
+        lines.append(steadiness.leaf(node) if is_leaf else steadiness.split(node))
     if impurity:
         lines.append(f"impurity = {tree.impurity[node]:.{wording.decimals}f}")
     lines.append(f"samples = {tree.n_node_samples[node]}")
