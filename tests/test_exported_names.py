@@ -61,7 +61,7 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
 
 MODULES = (
     "columns estimator evaluation exceptions export family frames ingest interop metrics model "
-    "plot predictor progress rules schema scoring stability table"
+    "plot predictor progress rules schema scoring stability table tuning"
 )
 
 
