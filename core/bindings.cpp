@@ -222,11 +222,14 @@ void bind_source(nb::module_& m) {
             nb::arg("indptr").noconvert(), "n_columns"_a)
         .def(
             "add_table",
-            [](OwnedSource& self, nb::object table) {
-                self.source.add_table(nb::cast<const Table&>(table));
+            [](OwnedSource& self, nb::object table, std::optional<Vector<uint32_t>> rows) {
+                std::span<const uint32_t> view;
+                if (rows) view = {rows->data(), rows->shape(0)};
+                self.source.add_table(nb::cast<const Table&>(table), view);
                 self.owners.push_back(std::move(table));
+                if (rows) self.owners.push_back(nb::cast(*rows));
             },
-            "table"_a)
+            "table"_a, nb::arg("rows").noconvert().none() = nb::none())
         .def(
             "set_categories",
             [](OwnedSource& self, size_t column, uint32_t n_categories) {

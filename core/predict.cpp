@@ -104,9 +104,10 @@ private:
     }
     void read_table(const ColumnView& view, size_t slot, size_t first, size_t count,
                     double* block) const {
-        const Column& column = source_.tables[view.block]->columns[view.within];
+        const TableView& rows = source_.tables[view.block];
+        const Column& column = rows.table->columns[view.within];
         for (size_t k = 0; k < count; ++k) {
-            uint32_t code = column.code_of(first + k);
+            uint32_t code = column.code_of(rows.row(first + k));
             double value = column.is_categorical   ? code
                            : code < column.n_codes ? column.values[code]
                                                    : kMissing;

@@ -68,8 +68,8 @@ void Source::add_sparse(const SparseView& view, bool by_columns) {
     blocks.push_back(view);
 }
 
-void Source::add_table(const Table& table) {
-    if (table.n_rows != n_rows || table.columns.size() != columns.size())
+void Source::add_table(const Table& table, std::span<const uint32_t> rows) {
+    if ((rows.empty() ? table.n_rows : rows.size()) != n_rows || table.columns.size() != columns.size())
         throw DataError("the table's shape differs from the source's");
     for (size_t k = 0; k < columns.size(); ++k) {
         columns[k].kind = ColumnView::Kind::table;
@@ -77,7 +77,9 @@ void Source::add_table(const Table& table) {
         columns[k].within = static_cast<uint32_t>(k);
         columns[k].n_categories = table.columns[k].is_categorical ? table.columns[k].n_codes : 0;
     }
-    tables.push_back(&table);
+    for (uint32_t row : rows)
+        if (row >= table.n_rows) throw DataError("the source names a row that is not in the table");
+    tables.push_back({&table, rows});
 }
 
 void Source::set_categories(size_t column, uint32_t n_categories) {

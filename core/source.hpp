@@ -84,17 +84,24 @@ struct ColumnView {
     DenseView dense;
 };
 
+// An encoded table, and which of its rows these are.
+struct TableView {
+    const Table* table = nullptr;
+    std::span<const uint32_t> rows;  // empty: all, in their order
+    size_t row(size_t k) const { return rows.empty() ? k : rows[k]; }
+};
+
 struct Source {
     size_t n_rows = 0;
     std::vector<ColumnView> columns;
     std::vector<SparseView> blocks;
-    std::vector<const Table*> tables;
+    std::vector<TableView> tables;
 
     Source(size_t rows, size_t n_columns);
     // A whole 2-D array: strides in elements.
     void add_dense(size_t first, size_t count, DenseView corner, ptrdiff_t column_stride);
     void add_sparse(const SparseView& view, bool by_columns);
-    void add_table(const Table& table);
+    void add_table(const Table& table, std::span<const uint32_t> rows);
     void set_categories(size_t column, uint32_t n_categories);
     void set_labels(size_t column);
 };

@@ -41,8 +41,9 @@ class Source:
         n_columns: int,
     ) -> None:
         """Sparse rows, to predict. A Table cannot be made from them."""
-    def add_table(self, table: Table) -> None:
-        """All columns of an encoded table, with their categories, decoded as they are read."""
+    def add_table(self, table: Table, rows: NDArray[np.uint32] | None = None) -> None:
+        """All columns of an encoded table, with their categories, decoded as they are read; of
+        some rows (at least one) if they are named."""
     def set_categories(self, column: int, n_categories: int) -> None: ...
     def set_labels(self, column: int) -> None:
         """Every distinct number of this dense column is a category, numbered in ascending order."""
