@@ -61,17 +61,24 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _remember(self, grown: Grown) -> Self:
         """Change the estimator, all at once: nothing here can fail."""
         native = grown.native.prune(float(self.ccp_alpha)) if self.ccp_alpha > 0 else grown.native
-        sides = find_float32_sides(grown.table, native)
+        sides = find_float32_sides(grown.table.values, native)
         missing = np.flatnonzero(grown.table.has_missing)
         tree = Tree(native, grown.schema, missing, sides)
-        if grown.schema.names is not None:
-            self.feature_names_in_ = grown.schema.names
+        return self._become(tree, grown.target.classes, grown.max_features)
+
+    def _become(self, tree: Tree, classes: NDArray[Any] | None, max_features: int) -> Self:
+        """Turn into the estimator that has this tree."""
+        if tree.schema.names is not None:
+            self.feature_names_in_ = tree.schema.names
         else:
             self.__dict__.pop("feature_names_in_", None)
         self.tree_ = tree
-        self.n_features_in_ = grown.schema.n_columns
+        self.n_features_in_ = tree.schema.n_columns
         self.n_outputs_ = 1
-        self.max_features_ = grown.max_features
+        self.max_features_ = max_features
+        if classes is not None:
+            self.classes_ = classes
+            self.n_classes_ = len(classes)
         return self
 
     def _check_fitted(self) -> Tree:

@@ -12,6 +12,7 @@ the training values next to the threshold: below <= threshold < above.
 Which of them holds is the node's *side* (`COINCIDE`, `LEFT`, `RIGHT`).
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from treefold.model import Tree
 
 __all__ = ["find_float32_sides", "to_sklearn"]
+
+ValuesOf = Callable[[int], NDArray[np.float64]]
 
 LEFT, RIGHT, COINCIDE = 0, 1, 2
 _SHARED_PARAMETERS = (
@@ -42,17 +45,18 @@ _SHARED_PARAMETERS = (
 )
 
 
-def find_float32_sides(table: _native.Table, native: _native.Tree) -> NDArray[np.uint8]:
+def find_float32_sides(values_of: ValuesOf, native: _native.Tree) -> NDArray[np.uint8]:
     """Find the side of every node from the values of the whole column next to its threshold.
 
-    This is a part of every fit: a few numpy calls per column in use, and no copy of a column.
+    `values_of` gives the distinct values of a column, ascending. This is a part of every fit: a few
+    numpy calls per column in use, and no copy of a column.
     """
     sides = np.zeros(native.node_count, dtype=np.uint8)
     nodes, starts = _numeric_nodes(native)
     thresholds, feature = native.threshold[nodes], native.feature
     below, above = np.empty(len(nodes)), np.empty(len(nodes))
     for start, end in pairwise(starts):
-        values = table.values(int(feature[nodes[start]]))
+        values = values_of(int(feature[nodes[start]]))
         place = values.searchsorted(thresholds[start:end], side="right")
         below[start:end] = values[place - 1]
         above[start:end] = values[place]

@@ -16,7 +16,7 @@ from sklearn.exceptions import DataConversionWarning
 from treefold.columns import is_missing, number_distinct
 from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
-__all__ = ["Target", "read_class_target", "read_real_target"]
+__all__ = ["Target", "read_class_target", "read_real_target", "select_rows"]
 
 Weights = NDArray[np.float64] | None
 
@@ -34,12 +34,6 @@ class Target:
     def n_classes(self) -> int:
         """Number of classes; 0 for regression."""
         return 0 if self.classes is None else len(self.classes)
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The label of each class number, where there are classes."""
-        assert self.classes is not None
-        return self.classes
 
     @property
     def n_rows(self) -> int:
@@ -63,14 +57,28 @@ def read_class_target(
     """Read class labels of any kind, and the weights of rows and classes."""
     labels = _read_vector(y, n_rows, owner)
     classes, numbers = _number_classes(labels)
-    weights = _read_weights(sample_weight, n_rows)
-    multipliers = _class_multipliers(class_weight, Target(numbers, classes, weights))
+    target = Target(numbers, classes, _read_weights(sample_weight, n_rows))
+    return _weigh_classes(target, class_weight)
+
+
+def select_rows(target: Target, rows: NDArray[Any], class_weight: Any = None) -> Target:
+    """Take some rows, as if they had been read alone, but with the class numbers of all rows."""
+    weights = None if target.weights is None else target.weights[rows]
+    if weights is not None:
+        _check_weights(weights)
+    selected = Target(target.values[rows], target.classes, weights)
+    return selected if target.classes is None else _weigh_classes(selected, class_weight)
+
+
+def _weigh_classes(target: Target, class_weight: Any) -> Target:
+    numbers, weights = target.values, target.weights
+    multipliers = _class_multipliers(class_weight, target)
     if multipliers is not None and not multipliers.all():
         weights = np.where(multipliers[numbers] == 0, 0.0, 1.0 if weights is None else weights)
         multipliers = np.where(multipliers == 0, 1.0, multipliers)
         if not weights.any():
             raise InputError("The class weights leave no row of a weight other than zero.")
-    return Target(numbers, classes, weights, multipliers)
+    return Target(numbers, target.classes, weights, multipliers)
 
 
 def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Target:
@@ -236,7 +244,9 @@ def _class_multipliers(class_weight: Any, target: Target) -> NDArray[np.float64]
         multipliers = np.ones(target.n_classes)
         np.divide(len(present), n_present * counts, out=multipliers, where=counts > 0)
     else:
-        multipliers = _multipliers_from(class_weight, target.classes)
+        is_present = np.bincount(target.values, minlength=target.n_classes) > 0
+        multipliers = np.ones(target.n_classes)
+        multipliers[is_present] = _multipliers_from(class_weight, target.classes[is_present])
     return None if (multipliers == 1).all() else multipliers
 
 

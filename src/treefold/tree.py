@@ -135,11 +135,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         >>> DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"]).classes_.tolist()
         ['a', 'b']
         """
-        grown = self._grow(X, y, sample_weight)
-        self._remember(grown)
-        self.classes_: NDArray[Any] = grown.target.labels
-        self.n_classes_ = grown.target.n_classes
-        return self
+        return self._remember(self._grow(X, y, sample_weight))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most frequent class of each row's leaf; the lowest one if equal.
