@@ -7,12 +7,16 @@ import pkgutil
 import pytest
 
 import treefold
+from treefold import model_selection
 
 NEEDS_AN_EXTRA = {"cli", "fit_command"}
 MODULES = [
     module.name
     for module in pkgutil.iter_modules(treefold.__path__)
     if not module.name.startswith("_") and module.name not in NEEDS_AN_EXTRA
+]
+MODULES += [
+    f"model_selection.{module.name}" for module in pkgutil.iter_modules(model_selection.__path__)
 ]
 
 

@@ -4,28 +4,33 @@ import importlib
 import inspect
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
 import treefold
+from treefold import model_selection
 
+PACKAGES = [treefold, model_selection]
 PUBLIC = [name for name in treefold.__all__ if not name.startswith("_")]
 
 
-def test_every_exported_name_exists_and_is_sorted() -> None:
-    assert sorted(treefold.__all__) == treefold.__all__
-    for name in treefold.__all__:
-        assert getattr(treefold, name) is not None
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_exported_name_exists_and_is_sorted(package: ModuleType) -> None:
+    assert sorted(package.__all__) == package.__all__
+    for name in package.__all__:
+        assert getattr(package, name) is not None
 
 
-def test_nothing_else_is_public() -> None:
-    assert dir(treefold) == treefold.__all__
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_else_is_public(package: ModuleType) -> None:
+    assert dir(package) == package.__all__
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = treefold.nonsense
+        _ = package.nonsense
 
 
-def members(name: str) -> list[tuple[str, object]]:
-    value = getattr(treefold, name)
+def members(package: ModuleType, name: str) -> list[tuple[str, object]]:
+    value = getattr(package, name)
     if not inspect.isclass(value):
         return [(name, value)]
     own = [
@@ -38,7 +43,13 @@ def members(name: str) -> list[tuple[str, object]]:
     return [(name, value), *own]
 
 
-DOCUMENTED = [pair for name in PUBLIC for pair in members(name)]
+DOCUMENTED = [
+    pair
+    for package in PACKAGES
+    for name in package.__all__
+    if not name.startswith("_")
+    for pair in members(package, name)
+]
 WITH_EXAMPLE = [
     (name, value)
     for name, value in DOCUMENTED

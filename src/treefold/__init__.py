@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treefold import model_selection
     from treefold.evaluation import Evaluation
     from treefold.exceptions import (
         CardinalityWarning,
@@ -43,6 +44,7 @@ __all__ = [
     "Tree",
     "__version__",
     "export_text",
+    "model_selection",
     "plot_tree",
 ]
 
@@ -66,6 +68,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name == "__version__":
         value: object = _find_version()
+    elif name == "model_selection":
+        value = _import_module("treefold.model_selection")
     elif name in _HOMES:
         value = getattr(_import_module(f"treefold.{_HOMES[name]}"), name)
     else:

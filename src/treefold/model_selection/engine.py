@@ -1,0 +1,242 @@
+"""All candidates on all splits, from as few growths as there can be.
+
+    candidates           -> runs of settings        (`candidates`)
+    data                 -> encoded tables          (`fields`, `pipelines`, `ground`)
+    settings and splits  -> one full tree each      (`plants`)
+    held-out rows        -> scores of each cell     (`judging`)
+
+Results are those of scikit-learn's own loop, in its order and form. What a shared growth cannot
+give (parameters without meaning, a training set without rows, rows that come twice) is left to
+that loop, one fit at a time, so that errors and warnings are its own.
+"""
+
+import time
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.model_selection._validation import _fit_and_score
+from sklearn.pipeline import Pipeline
+
+from treefold.estimator import BaseDecisionTree
+from treefold.exceptions import InputError
+from treefold.family import Sharing
+from treefold.model_selection.candidates import (
+    Candidate,
+    Run,
+    apply_parameters,
+    freeze,
+    plan_runs,
+)
+from treefold.model_selection.fields import Batch, Data, SharedBatch
+from treefold.model_selection.judging import Judge, UnreadableRowsError
+from treefold.model_selection.pipelines import PipelineBatch, read_truth
+from treefold.model_selection.plants import Growth, Plant, Seed
+from treefold.model_selection.splits import Split
+from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["Engine", "Parameters", "Result", "find_tree"]
+
+Result = dict[str, Any]  # of one candidate on one split, as scikit-learn's `_fit_and_score` has it
+Parameters = Sequence[Mapping[str, Any] | None]
+
+
+def find_tree(estimator: Any) -> BaseDecisionTree | None:
+    """Find the tree of ours that an estimator is, or that a pipeline ends in; None otherwise."""
+    if type(estimator) is Pipeline:
+        estimator = estimator.steps[-1][1] if estimator.steps else None
+    is_ours = type(estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
+    return estimator if is_ours else None
+
+
+class Engine:
+    """Evaluates candidates of one estimator on the splits of one data set."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        splits: Sequence[Split],
+        judge: Judge,
+        *,
+        return_estimator: bool = False,
+        grow_final: bool = False,
+        sharing: Sharing = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.data: Data = judge.data
+        self.work: dict[str, Any] = {}
+        self._estimator = estimator
+        self._splits = splits
+        self._judge = judge
+        self._return_estimator = return_estimator
+        self._grow_final = grow_final
+        self._verbose = verbose
+        self._regular = [number for number, split in enumerate(splits) if split.is_regular]
+        self._shared = SharedBatch(self.data, self._regular)
+        needs_whole = True
+        self._growth = Growth(sharing, self.data.n_threads, needs_whole, self.work)
+        self._finals: dict[int, tuple[Plant, int]] = {}  # by candidate: its tree, its place there
+        self._candidates: list[Any] = []
+
+    def evaluate(self, parameters: Parameters) -> list[Result]:
+        """Fit and score every candidate on every split; results come candidate by candidate."""
+        self._candidates = apply_parameters(self._estimator, parameters)
+        self._finals.clear()
+        results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
+        for batches, candidates in self._group(parameters):
+            runs = plan_runs(candidates)
+            is_single = len(runs) == 1 and len(runs[0]) == 1
+            for batch in batches:
+                for run in runs:
+                    self._evaluate_run(batch, run, self._grow_final and is_single, results)
+        self.work.setdefault("mode", "scikit-learn")
+        return [
+            self._fit_alone(parameters, place) if result is None else result
+            for place, result in enumerate(results)
+        ]
+
+    def fit_final(self, number: int) -> tuple[Any, float]:
+        """Fit a candidate to all rows: the estimator, and the seconds that it took."""
+        candidate = self._candidates[number]
+        if number not in self._finals and not isinstance(candidate, Pipeline):
+            self._grow_alone(number)
+        start = time.perf_counter()
+        if number in self._finals:
+            plant, place = self._finals[number]
+            estimator = plant.make_estimator(place)
+            return estimator, plant.seconds + time.perf_counter() - start
+        estimator = clone(candidate)
+        y = () if self.data.y is None else (self.data.y,)
+        estimator.fit(self.data.X, *y, **self.data.fit_params)
+        return estimator, time.perf_counter() - start
+
+    # Shared growth ------------------------------------------------------------------------------
+
+    def _group(self, parameters: Parameters) -> Iterator[tuple[Iterable[Batch], list[Candidate]]]:
+        """Bring together the candidates that see the same data, and the batches that hold it."""
+        groups: dict[Hashable, list[Candidate]] = {}
+        for number, (estimator, chosen) in enumerate(
+            zip(self._candidates, parameters, strict=True)
+        ):
+            tree = find_tree(estimator)
+            if tree is not None:
+                key = _transformer_key(estimator, chosen)
+                groups.setdefault(key, []).append(Candidate(number, tree))
+        for candidates in groups.values():
+            yield self._make_batches(candidates[0]), candidates
+
+    def _make_batches(self, candidate: Candidate) -> Iterable[Batch]:
+        estimator = self._candidates[candidate.number]
+        if not isinstance(estimator, Pipeline):
+            return [self._shared]
+        try:
+            truth = read_truth(candidate.estimator, self.data.y)
+        except ValueError:
+            return []
+        return (
+            PipelineBatch(self.data, truth, number, self._splits[number], estimator)
+            for number in self._regular
+        )
+
+    def _evaluate_run(
+        self, batch: Batch, run: Run, grow_final: bool, results: list[Result | None]
+    ) -> None:
+        try:
+            field = batch.open(run[0].estimator)
+        except Exception:  # whatever it is, scikit-learn's loop will meet it
+            return
+        seeds = [
+            Seed(setting, number, self._splits[number])
+            for setting in run
+            for number in batch.numbers
+        ]
+        if grow_final and batch.holds_all_rows:
+            seeds.append(Seed(run[0]))
+        for plant in self._growth.grow(field, seeds):
+            if plant.seed.split is None:
+                self._keep_final(plant)
+            else:
+                self._record(plant, plant.seed.split, results)
+
+    def _keep_final(self, plant: Plant) -> None:
+        for place, candidate in enumerate(plant.seed.setting.candidates):
+            self._finals[candidate.number] = (plant, place)
+
+    def _grow_alone(self, number: int) -> None:
+        """Grow the tree of all rows from the table that is there, if that can be done."""
+        tree = find_tree(self._candidates[number])
+        runs = [] if tree is None else plan_runs([Candidate(number, tree)])
+        for run in runs:
+            self._evaluate_run(self._shared.without_splits(), run, True, [])
+
+    def _record(self, plant: Plant, split: Split, results: list[Result | None]) -> None:
+        try:
+            judged = self._judge.judge(plant, split)
+        except UnreadableRowsError:
+            return
+        assert plant.seed.number is not None
+        candidates = plant.seed.setting.candidates
+        for place, candidate in enumerate(candidates):
+            result = {name: values[place] for name, values in judged.items()}
+            result["fit_error"] = None
+            result["fit_time"] = plant.seconds / len(candidates)
+            result["n_test_samples"] = len(split.test)
+            if self._return_estimator:
+                result["estimator"] = plant.make_estimator(place)
+            results[candidate.number * len(self._splits) + plant.seed.number] = result
+
+    # One fit at a time --------------------------------------------------------------------------
+
+    def _fit_alone(self, parameters: Parameters, place: int) -> Result:
+        number, split_number = divmod(place, len(self._splits))
+        split, judge = self._splits[split_number], self._judge
+        if self.data.is_table:
+            raise InputError(
+                f"Split {split_number} cannot be cut out of a Table: it has no training rows, no "
+                "test rows, or training rows that come twice. Pass the data instead."
+            )
+        scorer = _give_nothing if judge.scoring is None else judge.scoring.scorer
+        result: Result = _fit_and_score(
+            clone(self._estimator),
+            self.data.X,
+            self.data.y,
+            scorer=scorer,
+            train=split.train,
+            test=split.test,
+            verbose=self._verbose,
+            parameters=parameters[number],
+            fit_params=dict(self.data.fit_params),
+            score_params=dict(judge.score_params),
+            return_train_score=judge.train_score,
+            return_n_test_samples=True,
+            return_times=True,
+            return_estimator=self._return_estimator or judge.predictions is not None,
+            split_progress=(split_number, len(self._splits)),
+            candidate_progress=(number, len(parameters)),
+            error_score=judge.error_score,
+        )
+        if judge.predictions is not None:
+            result["predictions"] = self._predict_alone(result, split)
+        return result
+
+    def _predict_alone(self, result: Result, split: Split) -> Any:
+        if result["fit_error"] is not None:
+            return None
+        X, _ = self.data.take(split.test)
+        return getattr(result["estimator"], str(self._judge.predictions))(X)
+
+
+def _give_nothing(estimator: Any, X: Any, y: Any = None) -> float:
+    return 0.0
+
+
+def _transformer_key(estimator: Any, chosen: Mapping[str, Any] | None) -> Hashable:
+    """Tell apart candidates whose transformers differ; a bare tree has none."""
+    if not isinstance(estimator, Pipeline):
+        return None
+    last = estimator.steps[-1][0]
+    return tuple(
+        (name, freeze(value))
+        for name, value in sorted((chosen or {}).items())
+        if name != last and not name.startswith(f"{last}__")
+    )

@@ -1,0 +1,125 @@
+"""What the held-out rows say about each cell of a tree: scores, and predictions."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics._scorer import _BaseScorer
+
+from treefold.model_selection.fields import Data, Side
+from treefold.model_selection.plants import Plant
+from treefold.model_selection.splits import Split
+from treefold.scoring import Scoring, score_cells
+
+__all__ = ["Judge", "Method", "UnreadableRowsError", "give_predictions"]
+
+Method = Literal["predict", "predict_proba", "predict_log_proba"]
+_MOST_ANSWERS = 2**22  # cells times rows that are scored at one time: 32 MB
+
+
+class UnreadableRowsError(ValueError):
+    """The rows to be predicted cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores every cell of a plant, as scikit-learn would score the fitted estimator."""
+
+    data: Data
+    scoring: Scoring | None
+    score_params: Mapping[str, Any] = default(default_factory=dict)
+    error_score: Any = np.nan
+    train_score: bool = False
+    predictions: Method | None = None
+
+    @property
+    def may_look_at_trees(self) -> bool:
+        """Whether a scorer is anybody's function, which may look at more than predictions."""
+        if self.scoring is None:
+            return False
+        return any(
+            self.scoring.metrics[name] is None and not isinstance(scorer, _BaseScorer)
+            for name, scorer in self.scoring.scorers.items()
+        )
+
+    def judge(self, plant: Plant, split: Split) -> dict[str, list[Any]]:
+        """Judge all cells: lists with one entry per cell."""
+        n_cells = len(plant.cells)
+        start = time.perf_counter()
+        leaves = _find_leaves(plant, split, "test")
+        judged: dict[str, list[Any]] = {}
+        if self.scoring is not None:
+            judged["test_scores"] = self._score(plant, split, "test", leaves)
+            judged["score_time"] = [(time.perf_counter() - start) / n_cells] * n_cells
+        if self.train_score:
+            train_leaves = _find_leaves(plant, split, "train")
+            judged["train_scores"] = self._score(plant, split, "train", train_leaves)
+        if self.predictions is not None:
+            value, threads = plant.tree.value, self.data.n_threads
+            judged["predictions"] = [
+                give_predictions(self.predictions, value[nodes], plant)
+                for nodes in plant.find_nodes(leaves, slice(None), threads)
+            ]
+        return judged
+
+    def _score(
+        self, plant: Plant, split: Split, side: Side, leaves: NDArray[np.int64]
+    ) -> list[Any]:
+        assert self.scoring is not None
+        rows = split.rows(side)
+        takes_X = self.may_look_at_trees and not self.data.is_table
+        arguments = {
+            "present": plant.field.list_classes(plant.training),
+            "X": self.data.take(rows)[0] if takes_X else None,
+            "y": self.data.take_y(rows),
+            "score_params": self.data.cut(self.score_params, rows),
+            "error_score": self.error_score,
+        }
+        truth = plant.field.read_truth(split, side)
+        value = plant.field.spread(plant.tree.value)
+        step = max(1, _MOST_ANSWERS // max(1, len(leaves)))
+        scores: list[Any] = []
+        for first in range(0, len(plant.cells), step):
+            nodes = plant.find_nodes(leaves, slice(first, first + step), self.data.n_threads)
+            arguments["estimator_of"] = _shift(plant.make_estimator, first) if takes_X else None
+            found = score_cells(self.scoring, truth, nodes, value, plant.field.classes, **arguments)
+            scores += self._arrange(found, len(nodes))
+        return scores
+
+    def _arrange(self, found: dict[str, NDArray[np.float64]], n_cells: int) -> list[Any]:
+        """Make one number per cell, or one dict if there are several metrics."""
+        assert self.scoring is not None
+        if not self.scoring.is_multimetric and found.keys() == {"score"}:
+            scores: list[float] = found["score"].tolist()
+            return scores
+        columns = {name: scores.tolist() for name, scores in found.items()}
+        return [{name: column[cell] for name, column in columns.items()} for cell in range(n_cells)]
+
+
+def _shift(make_estimator: Callable[[int], Any], first: int) -> Callable[[int], Any]:
+    return lambda cell: make_estimator(first + cell)
+
+
+def _find_leaves(plant: Plant, split: Split, side: Side) -> NDArray[np.int64]:
+    try:
+        return plant.field.find_leaves(plant.tree, split, side)
+    except ValueError as error:
+        raise UnreadableRowsError(str(error)) from error
+
+
+def give_predictions(method: Method, values: NDArray[np.float64], plant: Plant) -> NDArray[Any]:
+    """Turn the values of the nodes where rows end into predictions."""
+    classes, present = plant.training.classes, plant.training.present
+    if classes is None:
+        return values[:, 0]
+    shares = values[:, present]
+    if method == "predict":
+        return np.asarray(classes.take(shares.argmax(axis=1)))
+    if method == "predict_proba":
+        return shares
+    with np.errstate(divide="ignore"):
+        return np.log(shares)

@@ -1,0 +1,152 @@
+"""From settings and splits to full trees, and from a full tree to each of its cells."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold import _native
+from treefold.family import Sharing, grow_family
+from treefold.model_selection.candidates import Setting
+from treefold.model_selection.fields import Field
+from treefold.model_selection.fitted import make_fitted
+from treefold.model_selection.ground import Training
+from treefold.model_selection.splits import Split
+from treefold.replay import PATH_PARAMETERS, Cell, full_rules, make_cell, replay_nodes, replay_tree
+
+__all__ = ["Growth", "Plant", "Seed"]
+
+_MOST_ROWS = 2**26  # row numbers of the members that grow at one time: 256 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A tree that is to grow: one setting on one split, or on all rows."""
+
+    setting: Setting
+    number: int | None = None  # of the split; None: all rows
+    split: Split | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """The full tree of a seed. Each candidate of its setting is a cell of it."""
+
+    seed: Seed
+    field: Field
+    training: Training
+    cells: list[Cell]
+    tree: _native.Tree
+    seconds: float
+
+    @property
+    def has_one_shape(self) -> bool:
+        """Whether the tree is already the tree of every cell."""
+        return len(set(self.cells)) == 1
+
+    def find_nodes(
+        self, leaves: NDArray[np.int64], places: slice, n_threads: int
+    ) -> NDArray[np.int64]:
+        """Find where rows, given by their leaves, end in some of the cells."""
+        cells = self.cells[places]
+        if self.has_one_shape:
+            return np.broadcast_to(leaves, (len(cells), len(leaves)))
+        return replay_nodes(self.tree, leaves, cells, n_threads)
+
+    def make_estimator(self, place: int) -> Any:
+        """Make what fitting the candidate on these rows gives."""
+        split = self.seed.split
+        native = self.tree
+        if not self.has_one_shape:
+            native = replay_tree(native, self.cells[place])
+        ground, schema = self.field.ground, self.field.own_schema(split)
+        estimator = self.seed.setting.candidates[place].estimator
+        fitted = make_fitted(estimator, native, ground, self.training, schema)
+        return self.field.complete(fitted)
+
+
+@dataclass(slots=True)
+class Growth:
+    """How plants are grown, and the work that it was."""
+
+    sharing: Sharing
+    n_threads: int
+    whole: bool  # somebody may look at every node
+    work: dict[str, Any]
+
+    def grow(self, field: Field, seeds: Sequence[Seed]) -> Iterator[Plant]:
+        """Grow the trees of one run. A seed whose fit would fail gives nothing."""
+        waiting: list[tuple[Seed, Training]] = []
+        seconds = field.seconds
+        start = time.perf_counter()
+        for seed in seeds:
+            try:
+                training = field.ground.train(seed.setting.estimator, field.train_rows(seed.split))
+            except ValueError:
+                continue
+            waiting.append((seed, training))
+            if sum(len(training.rows) for _, training in waiting) > _MOST_ROWS:
+                yield from self._grow_together(field, waiting, start - seconds)
+                waiting, seconds, start = [], 0.0, time.perf_counter()
+        if waiting:
+            yield from self._grow_together(field, waiting, start - seconds)
+
+    def _grow_together(
+        self, field: Field, waiting: Sequence[tuple[Seed, Training]], start: float
+    ) -> list[Plant]:
+        ground = field.ground
+        cells = [_find_cells(seed.setting, training) for seed, training in waiting]
+        members = [
+            ground.member(_loosen(training, own), self._asked(field, seed, own))
+            for (seed, training), own in zip(waiting, cells, strict=True)
+        ]
+        family = grow_family(
+            ground.table._native,
+            ground.target,
+            members,
+            sharing=self.sharing,
+            n_threads=self.n_threads,
+        )
+        self._add_work(family.work)
+        share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
+        return [
+            Plant(seed, field, training, own, _prune(tree, own), float(seconds * share))
+            for (seed, training), own, tree, seconds in zip(
+                waiting, cells, family.trees, family.seconds, strict=True
+            )
+        ]
+
+    def _asked(self, field: Field, seed: Seed, cells: list[Cell]) -> NDArray[np.uint32] | None:
+        """Name the rows that want an answer, if nothing else is looked at."""
+        needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in cells)
+        if self.whole or needs_all or seed.split is None:
+            return None
+        return field.asked_rows(seed.split)
+
+    def _add_work(self, work: dict[str, Any]) -> None:
+        for name, value in work.items():
+            is_count = isinstance(value, int | float) and not isinstance(value, bool)
+            self.work[name] = self.work.get(name, 0) + value if is_count else value
+
+
+def _find_cells(setting: Setting, training: Training) -> list[Cell]:
+    n_rows = training.target.n_rows
+    return [
+        make_cell({name: getattr(candidate.estimator, name) for name in PATH_PARAMETERS}, n_rows)
+        for candidate in setting.candidates
+    ]
+
+
+def _loosen(training: Training, cells: list[Cell]) -> Training:
+    if len(set(cells)) == 1:
+        return training
+    return replace(training, rules=full_rules(training.rules, cells))
+
+
+def _prune(tree: _native.Tree, cells: list[Cell]) -> _native.Tree:
+    """Finish the tree if it is that of every cell: growth knows all limits but this one."""
+    is_one = len(set(cells)) == 1
+    return tree.prune(cells[0].ccp_alpha) if is_one and cells[0].ccp_alpha > 0 else tree

@@ -1,0 +1,104 @@
+"""Which rows train and which are held out, split by split, without keeping what can be computed.
+
+Most splitters train on everything that they do not hold out, so that a split is its held-out rows:
+n folds of n rows need the memory of n numbers, not of n times n.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import LeaveOneOut
+
+__all__ = ["Split", "read_splits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One pair of training and test rows."""
+
+    n_rows: int
+    test: NDArray[Any]
+    listed_train: NDArray[Any] | None = None  # None: all rows that are not in `test`, ascending
+    given: tuple[Any, Any] | None = None  # what the splitter gave, where it is not the above
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """Training and test rows in the form in which the splitter gave them."""
+        return (self.train, self.test) if self.given is None else self.given
+
+    @property
+    def train(self) -> NDArray[Any]:
+        """The training rows, in the order in which the splitter gave them."""
+        if self.listed_train is not None:
+            return self.listed_train
+        return np.flatnonzero(self._is_not_held_out())
+
+    def _is_not_held_out(self) -> NDArray[np.bool_]:
+        mask = np.ones(self.n_rows, dtype=bool)
+        mask[self.test] = False
+        return mask
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows."""
+        if self.listed_train is not None:
+            return len(self.listed_train)
+        return self.n_rows - len(self.test)
+
+    def rows(self, side: Literal["test", "train"]) -> NDArray[Any]:
+        """The rows of one side, in the order in which the splitter gave them."""
+        return self.test if side == "test" else self.train
+
+    def train_rows(self) -> NDArray[np.uint32]:
+        """The training rows, ascending."""
+        return np.sort(self.train).astype(np.uint32)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether both sides have rows of the data, and no training row comes twice."""
+        if self.n_train == 0 or len(self.test) == 0:
+            return False
+        if self.listed_train is None:
+            return True
+        both = (self.listed_train, self.test)
+        if any(rows.dtype.kind not in "iu" or rows.ndim != 1 for rows in both):
+            return False
+        if any(rows.min() < 0 or rows.max() >= self.n_rows for rows in both):
+            return False
+        return int(np.bincount(self.listed_train).max()) == 1
+
+
+def read_splits(cv: Any, X: Any, y: Any, n_rows: int, **split_params: Any) -> list[Split]:
+    """Ask a splitter for its splits."""
+    if type(cv) is LeaveOneOut and n_rows > 1:
+        return [Split(n_rows, np.array([row])) for row in range(n_rows)]
+    pairs: Iterable[tuple[Any, Any]] = cv.split(X, y, **split_params)
+    return [_read_split(train, test, n_rows) for train, test in pairs]
+
+
+def _read_split(given_train: Any, given_test: Any, n_rows: int) -> Split:
+    train, test = _to_rows(given_train, n_rows), _to_rows(given_test, n_rows)
+    if train is not given_train or test is not given_test:
+        return Split(n_rows, test, train, (given_train, given_test))
+    if len(train) + len(test) == n_rows and _is_plain(test, n_rows):
+        split = Split(n_rows, test)
+        if train.dtype.kind == "i" and np.array_equal(split.train, train):
+            return split
+    return Split(n_rows, test, train)
+
+
+def _to_rows(given: Any, n_rows: int) -> NDArray[Any]:
+    rows = np.asarray(given)
+    is_mask = rows.dtype == bool and rows.shape == (n_rows,)
+    return np.flatnonzero(rows) if is_mask else rows
+
+
+def _is_plain(rows: NDArray[Any], n_rows: int) -> bool:
+    return (
+        rows.ndim == 1
+        and rows.dtype.kind == "i"
+        and (len(rows) == 0 or (rows.min() >= 0 and rows.max() < n_rows))
+    )
