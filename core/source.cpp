@@ -69,7 +69,8 @@ void Source::add_sparse(const SparseView& view, bool by_columns) {
 }
 
 void Source::add_table(const Table& table, std::span<const uint32_t> rows) {
-    if ((rows.empty() ? table.n_rows : rows.size()) != n_rows || table.columns.size() != columns.size())
+    if ((rows.empty() ? table.n_rows : rows.size()) != n_rows ||
+        table.columns.size() != columns.size())
         throw DataError("the table's shape differs from the source's");
     for (size_t k = 0; k < columns.size(); ++k) {
         columns[k].kind = ColumnView::Kind::table;
