@@ -37,7 +37,8 @@ public:
             (layout.orders.empty() && node.stretches.empty()))
             return;
         Sides& sides = shop_.desk(worker).sides;
-        for (size_t k = node.begin; k < node.end; ++k) sides.set(layout.rows[k], k < node.left.end);
+        for (uint32_t row : shop_.rows_of(node.left)) sides.set(row, true);
+        for (uint32_t row : shop_.rows_of(node.right)) sides.set(row, false);
         divide_orders(node, left != nullptr, right != nullptr, worker);
         divide_stretches(node, left, right, worker);
     }
@@ -59,6 +60,10 @@ private:
             return divide(rows, spare, [&](uint32_t row) { return desk.sides.is_left(row); });
         }
         return column.codes.with([&](auto* codes) {
+            if (!column.has_missing && !node.split.is_categorical)
+                return divide(rows, spare, [codes, code = node.split.code](uint32_t row) {
+                    return codes[row] <= code;
+                });
             return divide(rows, spare,
                           [&](uint32_t row) { return code_goes_left(node.split, codes[row]); });
         });
@@ -144,7 +149,7 @@ private:
     void divide_orders(const Node<Target>& node, bool needs_left, bool needs_right, int worker) {
         Layout& layout = shop_.layout;
         const Sides& sides = shop_.desk(worker).sides;
-        int bits = layout.class_bits;
+        int bits = Target::is_classification ? layout.class_bits : 0;
         auto is_left = [&](uint32_t word) { return sides.is_left(word >> bits); };
         auto divide_one = [&](size_t order, int at) {
             std::span<uint32_t> words(layout.orders[order].data() + node.begin, node.size());

@@ -209,17 +209,17 @@ Scaled divide_rounded(const Fixed<N>& a, const Fixed<N>& b) {
 inline Scaled divide_by_count(const Fixed<2>& a, int64_t count) {
     Wide128 top = a.magnitude().get128();
     if (top == 0) return {};
-    int length = a.magnitude().bit_length();
-    int shift = 127 - length;
-    Wide128 shifted = top << shift, divisor = static_cast<Wide128>(count);
-    Wide128 quotient = shifted / divisor;
-    if (quotient * divisor != shifted) quotient |= 1;  // sticky: the quotient has over 64 bits
-    Fixed<2> wide;
-    wide.set128(quotient);
-    Scaled result = round_magnitude(wide);
-    if (a.is_negative()) result.mantissa = -result.mantissa;
-    result.exponent -= shift;
-    return result;
+    // As many bits as give a quotient of 62 or 63, with a sticky last one.
+    auto divisor = static_cast<uint64_t>(count);
+    int length = 128 - (top >> 64 != 0 ? std::countl_zero(static_cast<uint64_t>(top >> 64))
+                                       : 64 + std::countl_zero(static_cast<uint64_t>(top)));
+    int shift = 62 + static_cast<int>(std::bit_width(divisor)) - length;
+    Wide128 shifted = shift >= 0 ? top << shift : top >> -shift;
+    auto quotient = static_cast<uint64_t>(shifted / divisor);
+    bool is_rounded = static_cast<uint64_t>(shifted) != quotient * divisor ||
+                      (shift < 0 && shifted << -shift != top);
+    double rounded = static_cast<double>(quotient | (is_rounded ? 1 : 0));
+    return {a.is_negative() ? -rounded : rounded, -shift};
 }
 
 }  // namespace treefold

@@ -21,8 +21,13 @@ struct BitRange {
 
     void include(double value) {
         if (value == 0.0) return;
-        int top = std::ilogb(value);
-        auto mantissa = static_cast<uint64_t>(std::ldexp(std::fabs(value), 52 - top));
+        auto bits = std::bit_cast<uint64_t>(value) & (UINT64_MAX >> 1);
+        int top = static_cast<int>(bits >> 52) - 1023;
+        uint64_t mantissa = (bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
+        if (top == -1023) {  // subnormal
+            top = std::ilogb(value);
+            mantissa = static_cast<uint64_t>(std::ldexp(std::fabs(value), 52 - top));
+        }
         lowest = std::min(lowest, top - 52 + std::countr_zero(mantissa));
         highest = std::max(highest, top + 1);
     }
@@ -73,22 +78,24 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
 }
 
 template <int N>
-MeanTarget<N> make_mean_target(const TargetView& view, int product_exponent, int weight_exponent) {
+MeanTarget<N> make_mean_target(const TargetView& view, const BitRange& products,
+                               int weight_exponent) {
     using Slot = Fixed<N>;
     MeanTarget<N> target;
+    int product_exponent = products.exponent();
     target.y = view.numbers;
     target.row_weights = view.weights;
     target.product_exponent = product_exponent;
     target.weight_exponent = weight_exponent;
     size_t n_rows = view.numbers.size();
     auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
+    target.unit_bits = products.size();
+    if (std::abs(product_exponent) < 900) target.unit = std::ldexp(1.0, -product_exponent);
+    bool is_short = N == 2 && view.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
+    if (is_short) return target;
     target.products = all_to_units<Slot>(
         n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
-    if (view.weights.empty()) {
-        if constexpr (N == 2)
-            for (double y : view.numbers) target.units.push_back(std::ldexp(y, -product_exponent));
-        return target;
-    }
+    if (view.weights.empty()) return target;
     target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
     return target;
 }
@@ -114,12 +121,8 @@ Tree with_mean_target(const TargetView& view, Grow&& grow) {
         products.include(weight * view.numbers[row]);
     }
     int bits = std::max(weights.size(), products.size()) + std::bit_width(view.numbers.size());
-    if (bits <= 126) {
-        auto target = make_mean_target<2>(view, products.exponent(), weights.exponent());
-        target.unit_bits = products.size();
-        return grow(target);
-    }
-    return grow(make_mean_target<kWideLimbs>(view, products.exponent(), weights.exponent()));
+    if (bits <= 126) return grow(make_mean_target<2>(view, products, weights.exponent()));
+    return grow(make_mean_target<kWideLimbs>(view, products, weights.exponent()));
 }
 
 template <class Grow>

@@ -158,12 +158,12 @@ void scan_classes(const NodeView<ClassTarget<int64_t>>& node, const OrderView<Co
 // numbers), rows add n y - sum(y) instead: D = n d without an error, and D^2 / (n_l n_r) is the
 // exact quality, rounding by rounding.
 struct MeanStep {
-    const double* units;
+    const double* y;
     double factor, mean;
-    double operator()(uint32_t row) const { return factor * units[row] - mean; }
+    double operator()(uint32_t row) const { return factor * y[row] - mean; }
 };
 inline MeanStep step_of(const NodeView<MeanTarget<2>>& node) {
-    return {node.target.units.data(), node.factor, node.mean};
+    return {node.target.y.data(), node.factor * node.target.unit, node.mean};
 }
 inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product,
                        Findings& findings) {
@@ -189,9 +189,7 @@ void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& orde
     MeanStep step = step_of(node);
     scan_sums(
         0, order.words.size() - 1, 0.0, test,
-        [step, words = order.words.data(), bits = order.bits](size_t k) {
-            return step(words[k] >> bits);
-        },
+        [step, words = order.words.data()](size_t k) { return step(words[k]); },
         [&](size_t k, double d) {
             if (!order.is_legal(k, node.rules.min_samples_leaf)) return;
             double n_left = static_cast<double>(k + 1);
@@ -287,7 +285,8 @@ bool has_kernel(const NodeView<Target>& node) {
         return false;
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
         return node.target.multipliers.empty() && node.rules.criterion == Criterion::gini;
-    return std::is_same_v<Target, MeanTarget<2>>;
+    if constexpr (std::is_same_v<Target, MeanTarget<2>>) return node.target.unit != 0.0;
+    return false;
 }
 
 // Returns whether the column was dealt with.
@@ -360,7 +359,7 @@ public:
         layout_.table->columns[cut.column].codes.with([&](auto* codes) {
             for (uint32_t row : node_.rows) {
                 bool is_left = codes[row] <= cut.code;
-                if (is_left) left += node_.target.products[row];
+                if (is_left) left += node_.target.product(row);
                 n_left += is_left;
             }
         });

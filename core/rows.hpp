@@ -66,13 +66,16 @@ private:
 // spare: as large as items.
 template <class IsLeft>
 size_t divide(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
-    size_t n_left = 0, n_right = 0;
-    for (uint32_t item : items) {
+    size_t n_left = 0, n_right = 0, count = items.size();
+    uint32_t* first = items.data();
+#pragma GCC unroll 4
+    for (size_t k = 0; k < count; ++k) {
+        uint32_t item = first[k];
         size_t left = is_left(item);
-        items[n_left] = item;  // never ahead of the read
+        first[n_left] = item;  // never ahead of the read
         spare[n_right] = item;
         n_left += left;
-        n_right += 1 - left;
+        n_right = k + 1 - n_left;
     }
     if (n_right != 0) std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
     return n_left;

@@ -167,7 +167,7 @@ private:
         }
         Target::Slot sum{};
         for (; left != 0; left &= left - 1)
-            sum += node_.target.products[rows_[std::countr_zero(left)]];
+            sum += node_.target.product(rows_[std::countr_zero(left)]);
         Target::Slot rest = node_.totals.slots[0] - sum;
         std::vector<int64_t> unused;
         return node_.target.quality({n_left, &sum}, {n_right, &rest}, node_.context, unused);

@@ -219,22 +219,34 @@ public:
 
     std::span<const double> y,
         row_weights;  // as the caller has them; row_weights empty: every row counts one
-    std::vector<Slot> products;  // w * y on the grid 2^product_exponent (unit weights: y)
+    std::vector<Slot> products;  // w * y on the grid 2^product_exponent; empty if y * unit gives it
     std::vector<Slot> weights;  // on the grid 2^weight_exponent; empty: every row counts one
-    std::vector<double> units;  // unit weights: products in float64, exactly, for the kernels
     int product_exponent = 0, weight_exponent = 0;
     int unit_bits = 0;  // that a product has at most
+    double unit = 0.0;  // 2^-product_exponent: y * unit is whole; 0 where that overflows float64
 
     size_t width() const { return weights.empty() ? 1 : 2; }
     bool is_unit() const { return weights.empty(); }
     bool counts_rows() const { return weights.empty(); }
 
+    // Without weights and with short numbers, products are read off y, and 128 bits hold all of quality().
+    bool is_short() const { return products.empty(); }
+
+    Slot product(uint32_t row) const {
+        return is_short() ? Slot(static_cast<int64_t>(y[row] * unit)) : products[row];
+    }
     void add(uint32_t row, Slot* slots) const {
-        slots[0] += products[row];
+        slots[0] += product(row);
         if (!weights.empty()) slots[1] += weights[row];
     }
     Totals sum_rows(std::span<const uint32_t> rows) const {
         Totals totals{static_cast<int64_t>(rows.size()), {}};
+        if (is_short() && unit_bits + std::bit_width(rows.size()) <= 63) {
+            int64_t sum = 0;
+            for (uint32_t row : rows) sum += static_cast<int64_t>(y[row] * unit);
+            totals.slots[0] = Slot(sum);
+            return totals;
+        }
         for (uint32_t row : rows) add(row, totals.slots.data());
         return totals;
     }
@@ -243,12 +255,15 @@ public:
         if constexpr (N == 2) return {};  // squares of 254 bits fit float64
         int highest = 0;
         for (uint32_t row : rows)
-            highest = std::max(highest, products[row].magnitude().bit_length());
+            highest = std::max(highest, product(row).magnitude().bit_length());
         return {weight({totals.rows, totals.slots.data()}).bit_length() + highest};
     }
 
     double quality(Side<Slot> left, Side<Slot> right, const Context& context,
                    std::vector<int64_t>&) const {
+        if constexpr (N == 2) {
+            if (is_short()) return quality_of_short(left, right);
+        }
         Slot weight_left = weight(left), weight_right = weight(right);
         Fixed<2 * N> difference = multiply(left.slots[0], weight_right);
         difference -= multiply(right.slots[0], weight_left);
@@ -272,15 +287,24 @@ public:
         Side<Slot> side{totals.rows, totals.slots.data()};
         Description node;
         node.weight = weight_of(side, context, scratch);
-        double first = y[rows[0]];
-        node.is_pure =
-            std::all_of(rows.begin(), rows.end(), [&](uint32_t row) { return y[row] == first; });
-        *value = node.is_pure ? first : mean(side);
-        node.impurity = node.is_pure ? 0.0 : variance(rows, *value, node.weight);
+        double lowest = y[rows[0]], highest = lowest;
+        for (uint32_t row : rows.subspan(1)) {
+            lowest = std::min(lowest, y[row]);
+            highest = std::max(highest, y[row]);
+        }
+        node.is_pure = lowest == highest;
+        *value = node.is_pure ? lowest : mean(side);
+        double farthest = std::max(highest - *value, *value - lowest);
+        node.impurity = node.is_pure ? 0.0 : variance(rows, *value, farthest, node.weight);
         return node;
     }
 
 private:
+    double quality_of_short(Side<Slot> left, Side<Slot> right) const {
+        auto sum_of = [](Side<Slot> side) { return static_cast<__int128>(side.slots[0].get128()); };
+        auto d = static_cast<double>(sum_of(left) * right.rows - sum_of(right) * left.rows);
+        return d * d / (static_cast<double>(left.rows) * static_cast<double>(right.rows));
+    }
     Slot weight(Side<Slot> side) const { return weights.empty() ? Slot(side.rows) : side.slots[1]; }
 
     double mean(Side<Slot> side) const {
@@ -296,14 +320,23 @@ private:
 
     // Squared deviations as integers relative to the largest one, so that their sum does not depend on the
     // order of the rows. Never zero: the targets differ.
-    double variance(std::span<const uint32_t> rows, double mean, double total) const {
-        double farthest = 0.0, heaviest = row_weights.empty() ? 1.0 : 0.0;
-        for (uint32_t row : rows) {
-            farthest = std::max(farthest, std::fabs(y[row] - mean));
-            if (!row_weights.empty()) heaviest = std::max(heaviest, row_weights[row]);
-        }
+    double variance(std::span<const uint32_t> rows, double mean, double farthest,
+                    double total) const {
         if (std::isinf(farthest)) return std::numeric_limits<double>::max();
-        int power = std::ilogb(farthest), weight_power = std::ilogb(heaviest);
+        int power = std::ilogb(farthest);
+        if (row_weights.empty() && std::abs(power) < 400) {  // as below; no square overflows
+            double unit = scale_by_power(1.0, 59 - 2 * power);
+            unsigned __int128 sum = 0;
+            for (uint32_t row : rows) {
+                double deviation = y[row] - mean;
+                sum += static_cast<uint64_t>(static_cast<int64_t>(deviation * deviation * unit));
+            }
+            return static_cast<double>(sum) / total / unit;
+        }
+        double heaviest = row_weights.empty() ? 1.0 : 0.0;
+        if (!row_weights.empty())
+            for (uint32_t row : rows) heaviest = std::max(heaviest, row_weights[row]);
+        int weight_power = std::ilogb(heaviest);
         auto square = [&](uint32_t row) {  // relative to the farthest and the heaviest: below 8
             double deviation = scale_by_power(y[row] - mean, -power);
             double weight =

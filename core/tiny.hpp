@@ -17,8 +17,10 @@ namespace treefold {
 template <class Target>
 size_t tiny_rows(const Table& table, const Rules& rules, const Target& target) {
     if (rules.max_features < table.columns.size() || rules.min_weight_leaf > 0.0) return 0;
-    bool is_small = std::is_same_v<Target, MeanTarget<2>> && target.is_unit();
-    size_t largest = is_small && table.n_rows < INT32_MAX ? kSmallRows : 3;
+    bool is_small = false;
+    if constexpr (std::is_same_v<Target, MeanTarget<2>>)
+        is_small = target.is_unit() && target.unit != 0.0 && table.n_rows < INT32_MAX;
+    size_t largest = is_small ? kSmallRows : 3;
     for (const Column& column : table.columns) {
         if (column.is_sparse || column.has_missing) return 0;
         if (column.is_categorical && !is_small) largest = 2;
