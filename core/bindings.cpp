@@ -132,6 +132,11 @@ Member make_member(const Table& table, const TargetView& target, const Rules& ru
     return member;
 }
 
+bool counts_rows_once(std::span<const double> weights) {
+    return std::all_of(weights.begin(), weights.end(),
+                       [](double weight) { return weight == 0.0 || weight == 1.0; });
+}
+
 void require_target(const Table& table, const TargetView& target, const Rules& rules) {
     if (target.n_classes < 0) throw DataError("the number of classes is negative");
     size_t n = target.n_classes > 0 ? target.classes.size() : target.numbers.size();
@@ -181,6 +186,7 @@ Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
     return run(n_threads, [&](Workers& workers) {
         Family family;
         family.members.push_back(make_member(table, view, rules));
+        if (counts_rows_once(view.weights)) view.weights = {};  // the member's rows say it all
         return grow(table, view, std::move(family), demand, workers);
     });
 }

@@ -124,12 +124,23 @@ private:
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
                                   node.asked_end - node.asked_begin);
         const Column& column = shop_.table.columns[node.split.column];
+        Split split = node.split;
+        if (!split.is_categorical) split.code = last_code_left(split, column);
         size_t n_left = divide(asked, desk.spare(asked.size()), [&](uint32_t row) {
-            return code_goes_left(node.split, column.code_of(row));
+            return code_goes_left(split, column.code_of(row));
         });
         node.left.asked_begin = node.asked_begin;
         node.left.asked_end = node.right.asked_begin = node.asked_begin + n_left;
         node.right.asked_end = node.asked_end;
+    }
+
+    // A row that asks may have a value that no training row of the node has: the threshold decides.
+    static uint32_t last_code_left(const Split& split, const Column& column) {
+        if (split.next_code >= column.n_codes) return column.n_codes - 1;  // present | missing
+        auto low = column.values.begin() + split.code,
+             high = column.values.begin() + split.next_code;
+        auto above = std::upper_bound(low, high, threshold_between(*low, *high));
+        return static_cast<uint32_t>(above - column.values.begin()) - 1;
     }
 
     // The smaller child is counted, the larger one takes what remains.
