@@ -4,14 +4,14 @@ Depth first is best first without a limit: when every node that can be split is 
 does not matter, because nodes are numbered only afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from reference import draws
 from reference.columns import MISSING, Column
 from reference.criteria import impurity
-from reference.splits import Limits, Split, find_splits
+from reference.splits import Limits, Split, add_up_codes, judge_splits
 from reference.statistics import Additive, Vector, subtract
 
 
@@ -84,9 +84,11 @@ def make_node(rows: list[int], path: str, key: int, problem: Problem) -> Node:
 
 def choose_split(node: Node, root: Node, problem: Problem) -> bool:
     """Find the node's split, if it may have one."""
-    if must_be_leaf(node, problem):
-        return False
-    splits = node_splits(node, problem)
+    splits = [] if must_be_leaf(node, problem) else node_splits(node, problem)
+    return take_best(splits, node, root, problem)
+
+
+def take_best(splits: list[Split], node: Node, root: Node, problem: Problem) -> bool:
     if not splits:
         return False
     node.split = splits[0]
@@ -108,12 +110,24 @@ def must_be_leaf(node: Node, problem: Problem) -> bool:
 
 def node_splits(node: Node, problem: Problem) -> list[Split]:
     """All splits of the columns that the node may look at, the winner first."""
-    columns, rules = problem.columns, problem.rules
-    varying = [len({column.codes[row] for row in node.rows}) > 1 for column in columns]
-    max_features = len(columns) if rules.max_features is None else rules.max_features
-    drawn = draws.draw_columns(node.key, varying, max_features)
-    visible = {column: columns[column] for column in drawn}
-    return find_splits(rules.criterion, visible, node.rows, problem.additive, rules.limits)
+    by_codes = [add_up_codes(column, node.rows, problem.additive) for column in problem.columns]
+    drawn = drawn_columns(by_codes, node, problem)
+    return judge_columns({column: by_codes[column] for column in drawn}, node, problem)
+
+
+def drawn_columns(by_codes: Sequence[Collection[int]], node: Node, problem: Problem) -> list[int]:
+    """The columns that the node looks at, from the codes that each column has in it."""
+    varying = [len(codes) > 1 for codes in by_codes]
+    max_features = problem.rules.max_features
+    return draws.draw_columns(node.key, varying, max_features or len(varying))
+
+
+def judge_columns(
+    by_codes: dict[int, dict[int, Vector]], node: Node, problem: Problem
+) -> list[Split]:
+    tables = {column: (problem.columns[column], codes) for column, codes in by_codes.items()}
+    rules = problem.rules
+    return judge_splits(rules.criterion, tables, node.stats, problem.additive, rules.limits)
 
 
 def impurity_decrease(node: Node, root: Node, problem: Problem) -> float:
@@ -146,16 +160,23 @@ def split_rows(node: Node, problem: Problem) -> tuple[list[int], list[int]]:
 
 
 def part_rows(node: Node, problem: Problem) -> list[Node]:
-    """Make the children, and settle the side of missing where the node saw none."""
+    """Make the children."""
     left_rows, right_rows = split_rows(node, problem)
     left = make_node(left_rows, node.path + "L", draws.left_key(node.key), problem)
     right = make_node(right_rows, node.path + "R", draws.right_key(node.key), problem)
+    settle_missing(node, problem)
     node.children = [left, right]
+    return node.children
+
+
+def settle_missing(node: Node, problem: Problem) -> None:
+    """Where the node saw no missing values, they go to the child with more weight."""
+    left = node.split.left
+    right = subtract(node.stats, left)
+    weight = problem.additive.weight
     node.missing_left = node.split.missing_left
     if node.missing_left is None:
-        weight = problem.additive.weight
-        node.missing_left = weight(left.stats) >= weight(right.stats)
-    return node.children
+        node.missing_left = weight(left) >= weight(right)
 
 
 def number(root: Node) -> list[Node]:

@@ -32,7 +32,11 @@ class Tree:
 
 
 def grow_tree(problem: Problem) -> Tree:
-    nodes, columns, additive = grow(problem), problem.columns, problem.additive
+    return to_tree(grow(problem), problem)
+
+
+def to_tree(nodes: Sequence[Node], problem: Problem) -> Tree:
+    columns, additive = problem.columns, problem.additive
     index_of = {node.path: index for index, node in enumerate(nodes)}
     tree = Tree([], [], [], [], [], [], [], [], [], [], [c.n_categories for c in columns])
     for node in nodes:

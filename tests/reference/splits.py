@@ -59,10 +59,22 @@ def find_splits(
     limits: Limits,
 ) -> list[Split]:
     """All splits that count, the winner first."""
-    total = additive.total(rows)
+    tables = {
+        number: (column, add_up_codes(column, rows, additive)) for number, column in columns.items()
+    }
+    return judge_splits(criterion, tables, additive.total(rows), additive, limits)
+
+
+def judge_splits(
+    criterion: str,
+    tables: dict[int, tuple[Column, dict[int, Vector]]],
+    total: Vector,
+    additive: Additive,
+    limits: Limits,
+) -> list[Split]:
+    """The same from the statistics of each code, however they were added up."""
     splits = []
-    for number, column in columns.items():
-        by_code = add_up_codes(column, rows, additive)
+    for number, (column, by_code) in tables.items():
         for threshold, left_codes, missing_left in candidates(column, by_code, additive.n_classes):
             parts = [by_code[code] for code in left_codes]
             if missing_left:
