@@ -29,7 +29,7 @@ def assert_same(ours, theirs):
     if isinstance(ours, dict):
         assert list(ours) == list(theirs)
         for name in ours:
-            if not name.endswith(TIMES):
+            if not str(name).endswith(TIMES):
                 assert_same(ours[name], theirs[name])
     elif isinstance(ours, list | tuple):
         assert len(ours) == len(theirs)

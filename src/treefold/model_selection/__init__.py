@@ -14,6 +14,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treefold.model_selection.one_se import one_standard_error
+    from treefold.model_selection.search import GridSearchCV, RandomizedSearchCV
     from treefold.model_selection.validation import (
         cross_val_predict,
         cross_val_score,
@@ -21,12 +23,23 @@ if TYPE_CHECKING:
         validation_curve,
     )
 
-__all__ = ["cross_val_predict", "cross_val_score", "cross_validate", "validation_curve"]
+__all__ = [
+    "GridSearchCV",
+    "RandomizedSearchCV",
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
+    "one_standard_error",
+    "validation_curve",
+]
 
 _HOMES = {
+    "GridSearchCV": "search",
+    "RandomizedSearchCV": "search",
     "cross_val_predict": "validation",
     "cross_val_score": "validation",
     "cross_validate": "validation",
+    "one_standard_error": "one_se",
     "validation_curve": "validation",
 }
 

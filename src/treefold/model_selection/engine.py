@@ -11,7 +11,7 @@ that loop, one fit at a time, so that errors and warnings are its own.
 """
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -59,7 +59,7 @@ class Engine:
         judge: Judge,
         *,
         return_estimator: bool = False,
-        grow_final: bool = False,
+        keep: Collection[int | None] = (),
         sharing: Sharing = "auto",
         verbose: int = 0,
     ) -> None:
@@ -69,46 +69,53 @@ class Engine:
         self._splits = splits
         self._judge = judge
         self._return_estimator = return_estimator
-        self._grow_final = grow_final
+        self._keep = frozenset(keep)  # splits whose trees are kept; None: that of all rows
         self._verbose = verbose
         self._regular = [number for number, split in enumerate(splits) if split.is_regular]
         self._shared = SharedBatch(self.data, self._regular)
         needs_whole = True
         self._growth = Growth(sharing, self.data.n_threads, needs_whole, self.work)
-        self._finals: dict[int, tuple[Plant, int]] = {}  # by candidate: its tree, its place there
+        self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
         self._candidates: list[Any] = []
 
     def evaluate(self, parameters: Parameters) -> list[Result]:
         """Fit and score every candidate on every split; results come candidate by candidate."""
         self._candidates = apply_parameters(self._estimator, parameters)
-        self._finals.clear()
+        self._kept.clear()
         results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
         for batches, candidates in self._group(parameters):
             runs = plan_runs(candidates)
-            is_single = len(runs) == 1 and len(runs[0]) == 1
+            # With several settings, the tree of all rows grows when its setting is known.
+            with_final = None in self._keep and len(runs) == 1 and len(runs[0]) == 1
             for batch in batches:
                 for run in runs:
-                    self._evaluate_run(batch, run, self._grow_final and is_single, results)
+                    self._evaluate_run(batch, run, with_final, results)
         self.work.setdefault("mode", "scikit-learn")
         return [
             self._fit_alone(parameters, place) if result is None else result
             for place, result in enumerate(results)
         ]
 
-    def fit_final(self, number: int) -> tuple[Any, float]:
-        """Fit a candidate to all rows: the estimator, and the seconds that it took."""
-        candidate = self._candidates[number]
-        if number not in self._finals and not isinstance(candidate, Pipeline):
-            self._grow_alone(number)
+    def fit(self, number: int, split_number: int | None = None) -> tuple[Any, float]:
+        """Fit a candidate to a split, or to all rows: the estimator, and the seconds it took."""
+        key = (number, split_number)
+        if key not in self._kept and split_number is None:
+            self._grow_final(number)
         start = time.perf_counter()
-        if number in self._finals:
-            plant, place = self._finals[number]
+        if key in self._kept:
+            plant, place = self._kept[key]
             estimator = plant.make_estimator(place)
             return estimator, plant.seconds + time.perf_counter() - start
-        estimator = clone(candidate)
-        y = () if self.data.y is None else (self.data.y,)
-        estimator.fit(self.data.X, *y, **self.data.fit_params)
+        estimator = clone(self._candidates[number])
+        X, y, params = self._take_training(split_number)
+        estimator.fit(X, **params) if y is None else estimator.fit(X, y, **params)
         return estimator, time.perf_counter() - start
+
+    def _take_training(self, split_number: int | None) -> tuple[Any, Any, Mapping[str, Any]]:
+        if split_number is None:
+            return self.data.X, self.data.y, self.data.fit_params
+        train = self._splits[split_number].train
+        return *self.data.take(train), self.data.cut(self.data.fit_params, train)
 
     # Shared growth ------------------------------------------------------------------------------
 
@@ -139,7 +146,7 @@ class Engine:
         )
 
     def _evaluate_run(
-        self, batch: Batch, run: Run, grow_final: bool, results: list[Result | None]
+        self, batch: Batch, run: Run, with_final: bool, results: list[Result | None]
     ) -> None:
         try:
             field = batch.open(run[0].estimator)
@@ -150,23 +157,24 @@ class Engine:
             for setting in run
             for number in batch.numbers
         ]
-        if grow_final and batch.holds_all_rows:
+        if with_final and batch.holds_all_rows:
             seeds.append(Seed(run[0]))
         for plant in self._growth.grow(field, seeds):
-            if plant.seed.split is None:
-                self._keep_final(plant)
-            else:
+            if plant.seed.number in self._keep or plant.seed.split is None:
+                self._keep_plant(plant)
+            if plant.seed.split is not None:
                 self._record(plant, plant.seed.split, results)
 
-    def _keep_final(self, plant: Plant) -> None:
+    def _keep_plant(self, plant: Plant) -> None:
         for place, candidate in enumerate(plant.seed.setting.candidates):
-            self._finals[candidate.number] = (plant, place)
+            self._kept[candidate.number, plant.seed.number] = (plant, place)
 
-    def _grow_alone(self, number: int) -> None:
+    def _grow_final(self, number: int) -> None:
         """Grow the tree of all rows from the table that is there, if that can be done."""
         tree = find_tree(self._candidates[number])
-        runs = [] if tree is None else plan_runs([Candidate(number, tree)])
-        for run in runs:
+        if tree is None or tree is not self._candidates[number]:
+            return
+        for run in plan_runs([Candidate(number, tree)]):
             self._evaluate_run(self._shared.without_splits(), run, True, [])
 
     def _record(self, plant: Plant, split: Split, results: list[Result | None]) -> None:

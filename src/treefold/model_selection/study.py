@@ -17,7 +17,7 @@ from treefold.model_selection.splits import Split, read_splits
 from treefold.table import Table
 from treefold.threads import effective_n_jobs
 
-__all__ = ["Study", "check_lengths", "make_data", "open_study"]
+__all__ = ["Study", "check_lengths", "make_data", "open_study", "rows_only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def open_study(owner: str, asked: Mapping[str, Any], scorer: Any = None) -> Stud
         owner, asked["params"], asked["groups"], cv=cv, estimator=estimator, scorer=scorer
     )
     data = make_data(X, y, routed.fit, estimator, asked["n_jobs"])
-    splits = read_splits(cv, _rows_only(X), y, data.n_rows, **routed.split)
+    splits = read_splits(cv, rows_only(X), y, data.n_rows, **routed.split)
     if not splits:
         raise InputError(f"{cv!r} gives no split of these data, so that nothing can be fitted.")
     return Study(data, splits, routed)
@@ -47,13 +47,13 @@ def open_study(owner: str, asked: Mapping[str, Any], scorer: Any = None) -> Stud
 def check_lengths(X: Any, y: Any) -> tuple[Any, Any]:
     """Make sure that rows can be taken from X and y, as scikit-learn does."""
     if isinstance(X, Table):
-        indexable(_rows_only(X), y)
+        indexable(rows_only(X), y)
         return X, y
     checked_X, checked_y = indexable(X, y)
     return checked_X, checked_y
 
 
-def _rows_only(X: Any) -> Any:
+def rows_only(X: Any) -> Any:
     """Stand in for a Table where only its number of rows matters."""
     return np.empty((X.n_rows, 0)) if isinstance(X, Table) else X
 

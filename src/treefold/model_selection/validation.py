@@ -146,7 +146,7 @@ def cross_validate(
             study.data, scorers, score_params, error_score, return_train_score, return_predictions
         ),
         return_estimator=return_estimator,
-        grow_final=return_final_estimator,
+        keep=[None] if return_final_estimator else (),
         sharing=sharing,
         verbose=verbose,
     )
@@ -161,7 +161,7 @@ def cross_validate(
     if return_predictions is not None:
         answer["predictions"] = [result["predictions"] for result in results]
     if return_final_estimator:
-        answer["final_estimator"] = engine.fit_final(0)[0]
+        answer["final_estimator"] = engine.fit(0)[0]
     if return_work:
         answer["work"] = engine.work
     return answer
