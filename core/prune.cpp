@@ -16,20 +16,15 @@ namespace {
 
 class WeakestLink {
 public:
-    WeakestLink(const Tree& tree, const std::vector<bool>& is_split)
-        : tree_(tree), risk_(tree.size()), leaf_risk_(tree.size()), n_leaves_(tree.size(), 1),
-          parent_(tree.size(), -1), is_split_(is_split) {
-        double total = tree.weighted_n_node_samples[0];
-        for (size_t node = 0; node < tree.size(); ++node)
-            risk_[node] = tree.impurity[node] * tree.weighted_n_node_samples[node] / total;
-        leaf_risk_ = risk_;
-        for (size_t node = tree.size(); node-- > 0;) {  // children have higher numbers
-            if (!is_split_[node]) continue;
-            parent_[left(node)] = parent_[right(node)] = static_cast<int64_t>(node);
+    explicit WeakestLink(const RiskTree& tree)
+        : risk_(tree.risks), leaf_risk_(tree.risks), right_(tree.rights),
+          n_leaves_(tree.risks.size(), 1), parent_(tree.risks.size(), kNone) {
+        for (uint32_t node = size(); node-- > 0;) {  // children have higher numbers
+            if (!is_split(node)) continue;
+            parent_[left(node)] = parent_[right_[node]] = node;
             add_up(node);
+            links_.push({effective_alpha(node), node});
         }
-        for (size_t node = 0; node < tree.size(); ++node)
-            if (is_split_[node]) links_.push({effective_alpha(node), node});
     }
 
     double impurity() const { return leaf_risk_[0]; }
@@ -41,7 +36,7 @@ public:
         bool has_cut = false;
         while (!links_.empty()) {
             auto [link_alpha, node] = links_.top();
-            if (!is_split_[node] ||
+            if (!is_split(node) ||
                 link_alpha != effective_alpha(node)) {  // outdated: the current one is queued too
                 links_.pop();
                 continue;
@@ -58,85 +53,89 @@ public:
 private:
     struct Link {
         double alpha;
-        size_t node;
+        uint32_t node;
         bool operator<(
             const Link& other) const {  // a max-heap: the least alpha, then the lowest node, on top
             return alpha != other.alpha ? alpha > other.alpha : node > other.node;
         }
     };
+    static constexpr uint32_t kNone = UINT32_MAX;
 
-    size_t left(size_t node) const { return static_cast<size_t>(tree_.children_left[node]); }
-    size_t right(size_t node) const { return static_cast<size_t>(tree_.children_right[node]); }
-    void add_up(size_t node) {
-        leaf_risk_[node] = leaf_risk_[left(node)] + leaf_risk_[right(node)];
-        n_leaves_[node] = n_leaves_[left(node)] + n_leaves_[right(node)];
+    uint32_t size() const { return static_cast<uint32_t>(risk_.size()); }
+    bool is_split(uint32_t node) const { return right_[node] != 0; }
+    static uint32_t left(uint32_t node) { return node + 1; }
+    void add_up(uint32_t node) {
+        leaf_risk_[node] = leaf_risk_[left(node)] + leaf_risk_[right_[node]];
+        n_leaves_[node] = n_leaves_[left(node)] + n_leaves_[right_[node]];
     }
-    double effective_alpha(size_t node) const {
+    double effective_alpha(uint32_t node) const {
         double gain = risk_[node] - leaf_risk_[node];
         return std::max(0.0, gain / static_cast<double>(n_leaves_[node] - 1));
     }
     template <class Say>
-    void cut(size_t top, Say&& say) {
-        std::vector<size_t> stack{top};
+    void cut(uint32_t top, Say&& say) {
+        std::vector<uint32_t> stack{top};
         while (!stack.empty()) {
-            size_t node = stack.back();
+            uint32_t node = stack.back();
             stack.pop_back();
-            if (!is_split_[node]) continue;
-            is_split_[node] = false;
+            if (!is_split(node)) continue;
             say(node);
             stack.push_back(left(node));
-            stack.push_back(right(node));
+            stack.push_back(right_[node]);
+            right_[node] = 0;
         }
         leaf_risk_[top] = risk_[top];
         n_leaves_[top] = 1;
-        for (int64_t node = parent_[top]; node >= 0; node = parent_[static_cast<size_t>(node)]) {
-            add_up(static_cast<size_t>(node));
-            links_.push({effective_alpha(static_cast<size_t>(node)), static_cast<size_t>(node)});
+        for (uint32_t node = parent_[top]; node != kNone; node = parent_[node]) {
+            add_up(node);
+            links_.push({effective_alpha(node), node});
         }
     }
 
-    const Tree& tree_;
     std::vector<double> risk_, leaf_risk_;
-    std::vector<int64_t> n_leaves_, parent_;
-    std::vector<bool> is_split_;  // and not cut
+    std::vector<uint32_t> right_;  // of the splits that are not cut
+    std::vector<uint32_t> n_leaves_, parent_;
     std::priority_queue<Link> links_;
 };
 
-std::vector<bool> splits_of(const Tree& tree) {
-    std::vector<bool> is_split(tree.size());
-    for (size_t node = 0; node < tree.size(); ++node) is_split[node] = !tree.is_leaf(node);
-    return is_split;
+RiskTree risks_of(const Tree& tree) {
+    RiskTree result{std::vector<double>(tree.size()), std::vector<uint32_t>(tree.size(), 0)};
+    for (size_t node = 0; node < tree.size(); ++node) {
+        result.risks[node] = tree.risk(node);
+        if (!tree.is_leaf(node))
+            result.rights[node] = static_cast<uint32_t>(tree.children_right[node]);
+    }
+    return result;
 }
 
 }  // namespace
 
 PruningPath pruning_path(const Tree& tree) {
-    WeakestLink links(tree, splits_of(tree));
+    WeakestLink links(risks_of(tree));
     PruningPath path{{0.0}, {links.impurity()}};
-    for (double alpha = 0.0; links.cut_next(alpha, [](size_t) {});) {
+    for (double alpha = 0.0; links.cut_next(alpha, [](uint32_t) {});) {
         path.alphas.push_back(alpha);
         path.impurities.push_back(links.impurity());
     }
     return path;
 }
 
-std::vector<double> cut_alphas(const Tree& tree, const std::vector<bool>& is_split, double limit) {
-    WeakestLink links(tree, is_split);
-    std::vector<double> alphas(tree.size(), std::numeric_limits<double>::infinity());
-    std::vector<size_t> cut;
+std::vector<double> cut_alphas(const RiskTree& tree, double limit) {
+    WeakestLink links(tree);
+    std::vector<double> alphas(tree.risks.size(), std::numeric_limits<double>::infinity());
+    std::vector<uint32_t> cut;
     for (double alpha = 0.0;
-         links.cut_next(alpha, [&](size_t node) { cut.push_back(node); }) && alpha <= limit;
+         links.cut_next(alpha, [&](uint32_t node) { cut.push_back(node); }) && alpha <= limit;
          cut.clear())
-        for (size_t node : cut) alphas[node] = alpha;
+        for (uint32_t node : cut) alphas[node] = alpha;
     return alphas;
 }
 
 Tree prune(const Tree& tree, double ccp_alpha) {
-    std::vector<bool> is_split = splits_of(tree);
-    std::vector<double> alphas = cut_alphas(tree, is_split, ccp_alpha);
-    for (size_t node = 0; node < tree.size(); ++node)
-        is_split[node] = is_split[node] && alphas[node] > ccp_alpha;
-    return keep_splits(tree, is_split);
+    std::vector<double> alphas = cut_alphas(risks_of(tree), ccp_alpha);
+    std::vector<bool> is_kept(tree.size());
+    for (size_t node = 0; node < tree.size(); ++node) is_kept[node] = alphas[node] > ccp_alpha;
+    return keep_splits(tree, is_kept);
 }
 
 }  // namespace treefold

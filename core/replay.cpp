@@ -66,63 +66,85 @@ std::vector<Group> group_cells(std::span<const Cell> cells) {
     return groups;
 }
 
-// Weakest links, for the four cells of each quad at a time, from the leaves up: a split is cut if the risk that
+// Weakest links of all cells of a group, four to a vector, from the leaves up: a split is cut if the risk that
 // it saves is at most alpha for each leaf that it adds, after what is cut below it. prune.cpp cuts in the order
-// of rising alpha, which comes to the same unless roundings decide: close calls are reported.
+// of rising alpha, which comes to the same unless roundings decide; then it is asked.
 class LanePruning {
 public:
-    explicit LanePruning(const std::vector<double>& alphas) : alphas_((alphas.size() + 3) / 4) {
+    LanePruning(const std::vector<Mark>& marks, std::vector<Step>& steps,
+                const std::vector<double>& alphas)
+        : marks_(marks), steps_(steps), alphas_((alphas.size() + 3) / 4) {
         for (size_t k = 0; k < 4 * alphas_.size(); ++k)
             alphas_[k / 4][k % 4] = k < alphas.size() && alphas[k] > 0 ? alphas[k] : -kInfinity;
     }
 
-    // Sets the bits of steps. Returns those of the cells that had a close call.
-    uint64_t run(const std::vector<Mark>& marks, std::vector<Step>& steps) {
-        uint64_t close_calls = 0;
-        stack_.clear();
-        for (size_t k = steps.size(); k-- > 0;) {  // right subtrees, then left ones, then nodes
-            double risk = marks[steps[k].node].risk;
-            if (steps[k].is_leaf != 0)
-                push_leaf(risk);
+    void run() {
+        for (size_t k = steps_.size(); k-- > 0;)  // right subtrees, then left ones, then nodes
+            if (steps_[k].is_leaf != 0)
+                push_leaf(risk(k));
             else
-                steps[k].is_leaf = join(risk, close_calls);
-        }
-        return close_calls;
+                steps_[k].is_leaf = join(k);
     }
 
 private:
     // More than all roundings on both ways, relative to the risk, in trees a million deep.
-    static constexpr double kCloseCall = 1.0 / (int64_t{1} << 30);
+    static constexpr double kSlack = 1.0 / (int64_t{1} << 30);
 
     struct Subtree {
         Lanes risk, n_leaves;
     };
+
+    double risk(size_t step) const { return marks_[steps_[step].node].risk; }
 
     void push_leaf(double risk) {
         Subtree leaf{Lanes{} + risk, Lanes{} + 1.0};
         stack_.insert(stack_.end(), alphas_.size(), leaf);
     }
 
-    // Replaces the two subtrees on top by that of their parent.
-    uint64_t join(double parent_risk, uint64_t& close_calls) {
+    // Replaces the two subtrees on top by that of their parent. Returns the bits of the cells that cut it.
+    uint64_t join(size_t step) {
         uint64_t is_cut = 0;
-        double slack = kCloseCall * parent_risk;
+        double own = risk(step), slack = kSlack * own;
         size_t n_quads = alphas_.size();
         Subtree *left = &stack_[stack_.size() - n_quads], *right = left - n_quads;
         for (size_t quad = 0; quad < n_quads; ++quad) {
             Lanes risk = left[quad].risk + right[quad].risk;
             Lanes n_leaves = left[quad].n_leaves + right[quad].n_leaves;
-            Lanes worth = parent_risk - risk - alphas_[quad] * (n_leaves - 1.0);
-            LaneMask is_kept = worth > slack;
-            close_calls |= lane_bits(~(is_kept | (worth < -slack))) << 4 * quad;
+            Lanes worth = own - risk - alphas_[quad] * (n_leaves - 1.0);
+            LaneMask is_kept = worth > slack, is_close = ~(is_kept | (worth < -slack));
+            if (any_lane(is_close)) [[unlikely]]
+                for (size_t lane = 0; lane < 4; ++lane)
+                    if (is_close[lane] != 0 &&
+                        !is_cut_closely(step, risk[lane], n_leaves[lane], alphas_[quad][lane]))
+                        is_kept[lane] = -1;
             is_cut |= lane_bits(~is_kept) << 4 * quad;
-            right[quad].risk = is_kept ? risk : Lanes{} + parent_risk;
+            right[quad].risk = is_kept ? risk : Lanes{} + own;
             right[quad].n_leaves = is_kept ? n_leaves : Lanes{} + 1.0;
         }
         stack_.resize(stack_.size() - n_quads);
         return is_cut;
     }
 
+    // A split that survives up to alpha is then judged by the very same numbers; only the order of cuts before
+    // that may have cut it already, if there were any below it.
+    bool is_cut_closely(size_t step, double leaf_risk, double n_leaves, double alpha) const {
+        double gain = risk(step) - leaf_risk;
+        if (std::max(0.0, gain / (n_leaves - 1.0)) <= alpha) return true;
+        uint32_t end = steps_[step].next;
+        auto n_nodes = static_cast<double>(end - step);
+        if (n_leaves == (n_nodes + 1) / 2) return false;
+        RiskTree subtree;
+        for (size_t k = step; k < end; ++k) {
+            bool is_split = steps_[k].next != k + 1;
+            subtree.risks.push_back(risk(k));
+            subtree.rights.push_back(is_split ? steps_[k + 1].next - static_cast<uint32_t>(step)
+                                              : 0);
+        }
+        return cut_alphas(subtree, alpha)[0] <= alpha;
+    }
+
+    const std::vector<Mark>& marks_;
+    std::vector<Step>& steps_;
     std::vector<Lanes> alphas_;
     std::vector<Subtree> stack_;  // one per quad, of the subtrees that wait for their parent
 };
@@ -192,7 +214,7 @@ private:
     void mark_nodes() {
         for (size_t node = 0; node < tree_.size(); ++node) {
             Mark& mark = marks_[node];
-            mark.risk = part(node).impurity * part(node).weight / part(0).weight;
+            mark.risk = tree_.risk(node);
             if (tree_.is_leaf(node)) continue;
             mark.n_rows = static_cast<double>(tree_.n_node_samples[node]);
             mark.decrease = std::min(mark.decrease, decrease(node));
@@ -253,20 +275,8 @@ private:
     void prune_steps(const Group& group, std::vector<Step>& steps) const {
         std::vector<double> alphas;
         for (size_t cell : group.cells) alphas.push_back(cells_[cell].ccp_alpha);
-        double largest = *std::max_element(alphas.begin(), alphas.end());
-        if (!(largest > 0)) return;
-        std::vector<bool> is_split(tree_.size());
-        for (const Step& step : steps) is_split[step.node] = step.is_leaf == 0;
-        uint64_t close_calls = LanePruning(alphas).run(marks_, steps);
-        if (close_calls == 0) return;
-        std::vector<double> cuts = cut_alphas(tree_, is_split, largest);
-        for (Step& step : steps)
-            for (size_t k = 0; k < alphas.size(); ++k) {
-                uint64_t bit = uint64_t{1} << k;
-                if ((close_calls & bit) == 0 || !is_split[step.node]) continue;
-                bool is_cut = cuts[step.node] <= alphas[k];
-                step.is_leaf = is_cut ? step.is_leaf | bit : step.is_leaf & ~bit;
-            }
+        if (*std::max_element(alphas.begin(), alphas.end()) > 0)
+            LanePruning(marks_, steps, alphas).run();
     }
 
     const Tree& tree_;

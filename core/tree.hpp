@@ -30,6 +30,10 @@ struct Tree {
     size_t size() const { return feature.size(); }
     size_t n_values() const { return n_classes == 0 ? 1 : static_cast<size_t>(n_classes); }
     bool is_leaf(size_t node) const { return feature[node] < 0; }
+    // The impurity that the node has in the whole tree.
+    double risk(size_t node) const {
+        return impurity[node] * weighted_n_node_samples[node] / weighted_n_node_samples[0];
+    }
     int64_t depth() const;
     int64_t n_leaves() const { return static_cast<int64_t>((size() + 1) / 2); }
     void append(const Tree& from, size_t node);  // one node, children to be set by the caller
@@ -58,9 +62,14 @@ struct PruningPath {
 PruningPath pruning_path(const Tree& tree);
 Tree prune(const Tree& tree, double ccp_alpha);
 
-// The strength at which each of these splits is cut, infinite if above the limit. Splits stand below
-// splits only.
-std::vector<double> cut_alphas(const Tree& tree, const std::vector<bool>& is_split, double limit);
+// What pruning needs of a tree, in preorder.
+struct RiskTree {
+    std::vector<double> risks;  // impurity, times the share of the whole tree's weight
+    std::vector<uint32_t> rights;  // right children; 0 in leaves
+};
+// The strength at which each split is cut, infinite if above the limit. What happens in a subtree does not
+// depend on what is around it, until it is cut as a whole.
+std::vector<double> cut_alphas(const RiskTree& tree, double limit);
 
 // Weighted impurity decrease per column, not normalised.
 std::vector<double> feature_importances(const Tree& tree);

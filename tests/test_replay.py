@@ -94,6 +94,20 @@ def test_alphas_on_the_path_of_the_filtered_tree_cut_what_growing_again_cuts(cri
                 assert_same_tree(grow_again(case, cell), replay_tree(full, cell), case, cell)
 
 
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_where_many_alphas_tie_the_order_of_cuts_decides_as_in_pruning(kind):
+    """Alternating targets: sums differ in their last bits only, up to the root."""
+    for n_rows in range(2, 150, 3):
+        x = np.arange(n_rows)
+        full = kind().fit(x[:, None], x % 2 * 0.1 if kind is DecisionTreeRegressor else x % 2)
+        full = full.tree_._native
+        alphas = full.pruning_path()[0]
+        alphas = np.concatenate([alphas, np.nextafter(alphas, 0), np.nextafter(alphas, 1)])
+        cells = [Cell(ccp_alpha=float(alpha)) for alpha in alphas[alphas > 0]]
+        expected = [full.prune(cell.ccp_alpha).n_leaves for cell in cells]
+        assert replay_sizes(full, cells)[0].tolist() == expected, n_rows
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_core_replays_as_the_twin_does(criterion):
     rng = random.Random(f"twin {criterion} {BASE_SEED}")

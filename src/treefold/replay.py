@@ -14,7 +14,7 @@ parameters gives, bit for bit. Nodes are named by their number in the full tree,
 
 import copy
 from collections.abc import Sequence
-from dataclasses import astuple
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from treefold.rules import PATH_PARAMETERS, UNLIMITED_DEPTH, Cell, make_cell
 
 __all__ = ["PATH_PARAMETERS", "Cell", "full_rules", "make_cell"]
 __all__ += ["replay_leaf_map", "replay_nodes", "replay_sizes", "replay_sums", "replay_tree"]
+
+_limits = attrgetter(*PATH_PARAMETERS)
+_filter = attrgetter(*PATH_PARAMETERS[:3])
 
 
 def full_rules(rules: _native.Rules, cells: Sequence[Cell] = ()) -> _native.Rules:
@@ -38,7 +41,7 @@ def full_rules(rules: _native.Rules, cells: Sequence[Cell] = ()) -> _native.Rule
 
 def _most_leaves(cells: Sequence[Cell]) -> int:
     """Bound the leaves if all cells do, and filter alike: else one may need splits of any rank."""
-    filters = {astuple(cell)[:3] for cell in cells}
+    filters = set(map(_filter, cells))
     if len(filters) != 1 or any(cell.max_leaf_nodes == 0 for cell in cells):
         return 0
     return max(cell.max_leaf_nodes for cell in cells)
@@ -86,4 +89,4 @@ def replay_tree(tree: _native.Tree, cell: Cell) -> _native.Tree:
 
 
 def _to_matrix(cells: Sequence[Cell]) -> NDArray[np.float64]:
-    return np.array([astuple(cell) for cell in cells], dtype=np.float64).reshape(-1, 5)
+    return np.array(list(map(_limits, cells)), dtype=np.float64).reshape(-1, 5)
