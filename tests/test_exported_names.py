@@ -71,12 +71,12 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
 
 
 MODULES = (
-    "columns estimator evaluation exceptions export family frames ingest interop metrics model "
-    "plot predictor progress rules schema scoring stability table tuning"
+    "base_cv columns cross_fit estimator evaluation exceptions export family frames ingest interop "
+    "metrics model plot predictor progress rules schema scoring stability table tuning"
 )
 
 
-@pytest.mark.parametrize("module", f"{MODULES} target threads tree".split())
+@pytest.mark.parametrize("module", f"{MODULES} target threads tree tree_cv".split())
 def test_modules_say_what_they_export(module: str) -> None:
     imported = importlib.import_module(f"treefold.{module}")
     assert all(hasattr(imported, name) for name in imported.__all__)

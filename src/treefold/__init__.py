@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from treefold.plot import plot_tree
     from treefold.table import Table
     from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    from treefold.tree_cv import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 
     __version__: str
 
@@ -35,7 +36,9 @@ __all__ = [
     "ColumnMismatchError",
     "ConversionError",
     "DecisionTreeClassifier",
+    "DecisionTreeClassifierCV",
     "DecisionTreeRegressor",
+    "DecisionTreeRegressorCV",
     "Evaluation",
     "InputError",
     "InputTypeError",
@@ -53,7 +56,9 @@ _HOMES = {
     "ColumnMismatchError": "exceptions",
     "ConversionError": "exceptions",
     "DecisionTreeClassifier": "tree",
+    "DecisionTreeClassifierCV": "tree_cv",
     "DecisionTreeRegressor": "tree",
+    "DecisionTreeRegressorCV": "tree_cv",
     "Evaluation": "evaluation",
     "InputError": "exceptions",
     "InputTypeError": "exceptions",

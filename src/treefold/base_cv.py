@@ -1,0 +1,341 @@
+"""What both estimators that are cross-validated in fit share: from the caller's data to the choice.
+
+`fit` reads everything, grows and chooses (`treefold.cross_fit`), and only then changes the
+estimator, so that an error or an interrupt leaves it as it was.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.metrics import brier_score_loss, log_loss, make_scorer
+from sklearn.metrics._scorer import _BaseScorer
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, _safe_indexing, check_random_state
+from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import _check_method_params
+
+from treefold.cross_fit import TUNABLE, CrossFit, Found, Judge, Setting, become, plan_settings
+from treefold.evaluation import Evaluation
+from treefold.exceptions import InputError, ParameterError
+from treefold.interop import to_sklearn
+from treefold.model_selection.ground import Ground, open_ground
+from treefold.model_selection.splits import Split, read_splits
+from treefold.rules import check_parameters
+from treefold.scoring import Scoring, resolve_scoring
+from treefold.table import Table
+from treefold.threads import effective_n_jobs
+from treefold.tuning import Trials, choose, make_results
+
+__all__ = ["CrossValidatedTree"]
+
+_RULES = ("one_se", "best")
+_POOLED = (
+    "Each split holds out a single row, which has no such score of its own: the score is that of "
+    "all held-out rows together, without a standard error."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Routed:
+    """Who gets which of the arguments of `fit`; `score` is None if scorers get the weights."""
+
+    split: Mapping[str, Any]
+    score: Mapping[str, Any] | None
+
+
+class CrossValidatedTree:
+    """A mixin in front of one of the decision trees; not to be used directly."""
+
+    _tree: type[Any]  # the estimator of one candidate
+
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Grow the trees of all folds and settings, choose, and become the tree of all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of rows or Table
+            The training data; missing values allowed.
+        y : array of shape (n_rows,)
+            Class labels, or the numbers to predict.
+        sample_weight : array of shape (n_rows,), default=None
+            How much each row counts, in growing and in scoring (if the scorer takes weights).
+        **params : dict
+            `groups`, for the splitter. With metadata routing enabled, whatever the splitter and
+            the scorer ask for.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treefold import DecisionTreeRegressorCV
+        >>> X = np.arange(40.0).reshape(-1, 1) % 10
+        >>> model = DecisionTreeRegressorCV(min_samples_leaf=1).fit(X, X[:, 0] > 4)
+        >>> model.best_score_, model.get_n_leaves()
+        (1.0, 2)
+        """
+        settings, fixed = self._plan()
+        n_threads = effective_n_jobs(self.n_jobs)
+        ground = open_ground(settings[0].estimator, X, y, sample_weight, n_threads)
+        cv = self._make_splitter(ground)
+        routed = self._route(sample_weight, params)
+        splits = self._split(cv, ground, X, y, routed)
+        scoring = self._make_scoring(ground)
+        options = _make_options(ground, scoring, X, y, routed)
+        is_pooled = bool(scoring.needs_pooling(len(split.test) for split in splits))
+        judge = Judge(ground, scoring, options, is_pooled, n_threads)
+        cross_fit = CrossFit(ground, settings, splits, judge, self.verbose)
+        trials = cross_fit.evaluate()
+        index = choose(trials, self.rule)
+        found = cross_fit.finish(index, self.store_cv_predictions)
+        facts = {
+            "scorer_": scoring.scorer,
+            "n_splits_": len(splits),
+            "best_index_": index,
+            "best_params_": {**trials.params[index], **fixed},
+            "best_score_": float(trials.means[index]),
+            "cv_results_": make_results(trials),
+            "stability_": found.stability,
+            "evaluation_": self._evaluate(trials, index, found, splits, is_pooled),
+        }
+        become(self, found.native, ground, found.training)
+        self.__dict__.update(facts)
+        return self
+
+    def _plan(self: Any) -> tuple[list[Setting], dict[str, Any]]:
+        """Check the parameters: the settings to try, and what all candidates have besides."""
+        owner = type(self).__name__
+        if self.rule not in _RULES:
+            raise ParameterError(
+                f"The 'rule' parameter of {owner} must be one of 'one_se', 'best'. "
+                f"Got {self.rule!r} instead."
+            )
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ParameterError(
+                f"The 'scoring' parameter of {owner} must be the name of one metric, a callable or "
+                f"None, because candidates are compared by one number. Got {self.scoring!r}."
+            )
+        parameters = {name: getattr(self, name) for name in TUNABLE if hasattr(self, name)}
+        fixed = {
+            "categorical_features": self.categorical_features,
+            "random_state": self._fix_random_state(),
+        }
+
+        def make_tree(candidate: dict[str, Any]) -> Any:
+            tree = self._tree(**candidate, **fixed)
+            try:
+                check_parameters(tree, tree._criteria)
+            except ParameterError as error:
+                raise ParameterError(str(error).replace(type(tree).__name__, owner)) from None
+            return tree
+
+        return plan_settings(parameters, make_tree), fixed
+
+    def _fix_random_state(self: Any) -> Any:
+        """Draw one seed for all trees, if anything is drawn."""
+        if self.max_features is None or isinstance(self.random_state, Integral):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    # Splits -------------------------------------------------------------------------------------
+
+    def _make_splitter(self: Any, ground: Ground) -> Any:
+        n_folds: Any = 5 if self.cv is None else self.cv
+        if isinstance(n_folds, Integral) and int(n_folds) > ground.n_rows:
+            raise InputError(
+                f"cv={self.cv} asks for {n_folds} folds, but there are only n_samples="
+                f"{ground.n_rows} rows. Give more rows, or a smaller cv."
+            )
+        return check_cv(n_folds, ground.target.values, classifier=is_classifier(self))
+
+    def _split(self: Any, cv: Any, ground: Ground, X: Any, y: Any, routed: _Routed) -> list[Split]:
+        is_plain = self.cv is None or isinstance(self.cv, Integral)
+        rows = np.empty((ground.n_rows, 0)) if isinstance(X, Table) else X
+        truth = ground.target.values if is_plain else y
+        splits = read_splits(cv, rows, truth, ground.n_rows, **routed.split)
+        if not splits:
+            raise InputError(f"cv={self.cv!r} gives no split of these data.")
+        weights = ground.target.weights
+        for number, split in enumerate(splits):
+            if not split.is_regular:
+                raise InputError(
+                    f"Split {number} of cv={self.cv!r} has no training rows, no held-out rows, "
+                    "rows that the data do not have, or training rows that come twice."
+                )
+            for what, side in (("training", split.train), ("held-out", split.test)):
+                if weights is not None and not weights[side].any():
+                    raise InputError(
+                        f"All {what} rows of split {number} have a sample weight of zero: they do "
+                        "not exist. Use fewer or shuffled folds."
+                    )
+        return splits
+
+    # Metadata -----------------------------------------------------------------------------------
+
+    def _route(self: Any, sample_weight: Any, params: dict[str, Any]) -> _Routed:
+        if not _routing_enabled():
+            unknown = sorted(params.keys() - {"groups"})
+            if unknown:
+                raise ParameterError(
+                    f"{type(self).__name__}.fit takes no {unknown[0]!r}, unless metadata routing "
+                    "is enabled: sklearn.set_config(enable_metadata_routing=True)."
+                )
+            return _Routed(params, None)
+        routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+        return _Routed(routed.splitter.split, routed.scorer.score)
+
+    def get_metadata_routing(self: Any) -> MetadataRouter:
+        """Tell scikit-learn who may be given which metadata.
+
+        Examples
+        --------
+        >>> from treefold import DecisionTreeClassifierCV
+        >>> type(DecisionTreeClassifierCV().get_metadata_routing()).__name__
+        'MetadataRouter'
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        to_score = MethodMapping().add(caller="fit", callee="score")
+        router.add(splitter=check_cv(self.cv), method_mapping=to_split)
+        router.add(
+            scorer=resolve_scoring(self._tree(), self.scoring).scorer, method_mapping=to_score
+        )
+        return router
+
+    # Scores -------------------------------------------------------------------------------------
+
+    def _make_scoring(self: Any, ground: Ground) -> Scoring:
+        classes = ground.target.classes
+        if classes is not None and len(classes) == 1:
+            raise InputError(
+                f"y holds one class only, {classes.tolist()[0]!r}: there is nothing to choose a "
+                f"tree by. {type(self).__name__} needs at least two classes."
+            )
+        scoring = self.scoring if classes is None else _name_all_classes(self.scoring, classes)
+        return resolve_scoring(self._tree(), scoring, "raise")
+
+    def _evaluate(
+        self: Any,
+        trials: Trials,
+        index: int,
+        found: Found,
+        splits: list[Split],
+        is_pooled: bool,
+    ) -> Evaluation:
+        results = make_results(trials)
+        varied = [
+            name
+            for name in trials.params[0]
+            if name == "ccp_alpha" or len({repr(params[name]) for params in trials.params}) > 1
+        ]
+        path = {name: results[f"param_{name}"].data for name in varied}
+        for name in ("mean_test_score", "std_test_score", "n_leaves"):
+            path[name] = results[name]
+        indices = {"test": [split.test for split in splits]}
+        if any(split.listed_train is not None for split in splits):
+            indices["train"] = [split.train for split in splits]
+        chosen = {name: trials.params[index][name] for name in varied}
+        name = self._name_scoring()
+        return Evaluation(
+            name,
+            {name: trials.scores[index].copy()},
+            path,
+            {"index": index, "params": chosen, "rule": self.rule},
+            found.baseline,
+            None,
+            indices,
+            found.predictions,
+            (_POOLED,) if is_pooled else (),
+        )
+
+    def _name_scoring(self: Any) -> str:
+        if self.scoring is None:
+            return "accuracy" if is_classifier(self) else "r2"
+        if isinstance(self.scoring, str):
+            return self.scoring
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    # What a plain tree has, with the chosen parameters ------------------------------------------
+
+    def _make_plain(self: Any) -> Any:
+        """Make the plain tree that this one is."""
+        tree = self._check_fitted()
+        plain = self._tree(**self.best_params_, n_jobs=self.n_jobs)
+        return plain._become(tree, getattr(self, "classes_", None), self.max_features_)
+
+    def to_sklearn(self: Any, X: Any = None) -> Any:
+        """Build scikit-learn's tree of the same kind, with the same predictions.
+
+        See `DecisionTreeClassifier.to_sklearn`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treefold import DecisionTreeClassifierCV
+        >>> X, y = np.arange(40.0).reshape(-1, 1) % 10, np.arange(40) % 10 > 4
+        >>> DecisionTreeClassifierCV().fit(X, y).to_sklearn().get_n_leaves()
+        np.int64(2)
+        """
+        return to_sklearn(self._make_plain(), X)
+
+    def cost_complexity_pruning_path(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Compute the strengths of pruning at which a tree with the chosen parameters changes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treefold import DecisionTreeClassifierCV
+        >>> X, y = np.arange(40.0).reshape(-1, 1) % 10, np.arange(40) % 10 > 4
+        >>> model = DecisionTreeClassifierCV().fit(X, y)
+        >>> model.cost_complexity_pruning_path(X, y).ccp_alphas
+        array([0. , 0.5])
+        """
+        return self._make_plain().cost_complexity_pruning_path(X, y, sample_weight)
+
+
+def _name_all_classes(scoring: Any, classes: NDArray[Any]) -> Any:
+    """Let a score of probabilities know all classes, because a fold may lack some of them."""
+    labels = classes.tolist()
+    names: dict[str, Any] = {"labels": classes}
+    if isinstance(scoring, str) and scoring in ("neg_brier_score", "neg_log_loss"):
+        is_brier = scoring == "neg_brier_score"
+        if is_brier and len(labels) == 2:
+            names = {"pos_label": labels[1]}
+        return make_scorer(
+            brier_score_loss if is_brier else log_loss,
+            greater_is_better=False,
+            response_method="predict_proba",
+            **names,
+        )
+    return scoring
+
+
+def _make_options(
+    ground: Ground, scoring: Scoring, X: Any, y: Any, routed: _Routed
+) -> Callable[[NDArray[Any]], dict[str, Any]]:
+    """Make the function that cuts what scorers see to some rows."""
+    is_known = scoring.metrics["score"] is not None or isinstance(scoring.scorer, _BaseScorer)
+    weights = ground.target.weights
+
+    def options(rows: NDArray[Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if not is_known:  # anybody's function, which may look at everything
+            given["X"] = None if isinstance(X, Table) else _safe_indexing(X, rows)
+            given["y"] = _safe_indexing(y, rows)
+        if routed.score is not None:
+            params = dict(routed.score)
+            given["score_params"] = _check_method_params(y, params=params, indices=rows)
+        elif weights is not None:
+            given["weights"] = weights[rows]
+        return given
+
+    return options
