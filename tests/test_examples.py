@@ -35,3 +35,17 @@ def test_the_python_of_the_readme_runs(
     assert code
     exec(compile(code[1], "README.md", "exec"), {})
     assert float(capsys.readouterr().out.splitlines()[-1]) > 0.80
+
+
+def test_the_page_on_cross_validation_shows_what_its_python_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "cross_validation.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = re.search(r"```text\n(.*?)\.\.\.\n```", page, re.DOTALL)
+    assert code
+    assert shown
+    exec(compile(code[1], "cross_validation.md", "exec"), {})
+    assert capsys.readouterr().out.startswith(shown[1])
