@@ -79,12 +79,13 @@ Tree tree_from_arrays(const nb::dict& arrays, int n_classes) {
     Tree tree;
     tree.n_classes = n_classes;
     tree.n_categories = take<int32_t>(arrays, "n_categories");
-    tree.children_right = take<int64_t>(arrays, "children_right");
-    tree.feature = take<int64_t>(arrays, "feature");
+    tree.children_right = take<int32_t>(arrays, "children_right");
+    tree.feature = take<int32_t>(arrays, "feature");
     tree.threshold = take<double>(arrays, "threshold");
     tree.missing_go_to_left = take<uint8_t>(arrays, "missing_go_to_left");
+    tree.float32_side = take<uint8_t>(arrays, "float32_side");
     tree.impurity = take<double>(arrays, "impurity");
-    tree.n_node_samples = take<int64_t>(arrays, "n_node_samples");
+    tree.n_node_samples = take<int32_t>(arrays, "n_node_samples");
     tree.weighted_n_node_samples = take<double>(arrays, "weighted_n_node_samples");
     tree.value = take<double>(arrays, "value");
     tree.category_begin = take<int64_t>(arrays, "category_begin");
@@ -101,6 +102,7 @@ nb::dict tree_to_arrays(nb::handle self) {
     arrays["feature"] = view(self, tree.feature);
     arrays["threshold"] = view(self, tree.threshold);
     arrays["missing_go_to_left"] = view(self, tree.missing_go_to_left);
+    arrays["float32_side"] = view(self, tree.float32_side);
     arrays["impurity"] = view(self, tree.impurity);
     arrays["n_node_samples"] = view(self, tree.n_node_samples);
     arrays["weighted_n_node_samples"] = view(self, tree.weighted_n_node_samples);
@@ -407,6 +409,7 @@ void bind_tree(nb::module_& m) {
     bind_array(tree, "feature", &Tree::feature);
     bind_array(tree, "threshold", &Tree::threshold);
     bind_array(tree, "missing_go_to_left", &Tree::missing_go_to_left);
+    bind_array(tree, "float32_side", &Tree::float32_side);
     bind_array(tree, "impurity", &Tree::impurity);
     bind_array(tree, "n_node_samples", &Tree::n_node_samples);
     bind_array(tree, "weighted_n_node_samples", &Tree::weighted_n_node_samples);

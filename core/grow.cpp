@@ -89,7 +89,7 @@ private:
             grow_from(std::move(nodes[task]), *subtrees[task], nullptr, worker);
         });
         for (size_t task = 0; task < subtrees.size(); ++task) {
-            tree.graft(records[task], *subtrees[task]);
+            tree.graft(records[task], std::move(*subtrees[task]));
             subtrees[task].reset();
         }
     }
@@ -183,7 +183,7 @@ Tree grow_with(const Table& table, const Target& target, const TargetView& view,
             shop.tiny_rows = tiny_rows(table, member.rules, target);
             return Grower<Target>(shop, demand).run();
         }();
-    return grown.in_preorder(view.n_classes);
+    return std::move(grown).in_preorder(view.n_classes);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
-// A tree while it grows: nodes in the order in which they were made. in_preorder() gives the Tree.
+// A tree while it grows: nodes in the order in which they were made. in_preorder() turns it into the Tree.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
+#include <utility>
 
 #include "split.hpp"
 #include "table.hpp"
@@ -12,40 +14,60 @@
 namespace treefold {
 
 // Lines of equal length, added and dropped at the end. Chunks instead of one array: a vector that doubles needs
-// three times its size while it moves, which was the peak of a fit.
+// three times its size while it moves, and a chunk can go as soon as nobody needs its lines.
 template <class T>
 class Lines {
 public:
     explicit Lines(size_t length) : length_(length) {}
     size_t size() const { return size_; }
-    T* operator[](size_t k) { return chunks_[k / kLines].get() + k % kLines * length_; }
-    const T* operator[](size_t k) const { return chunks_[k / kLines].get() + k % kLines * length_; }
-    void resize(size_t size) {
-        while (chunks_.size() * kLines < size)
-            chunks_.push_back(std::make_unique<T[]>(kLines * length_));
-        for (size_t k = size_; k < size; ++k) std::fill_n((*this)[k], length_, T{});
-        size_ = size;
+    T* operator[](size_t k) { return chunks_[k / kLines].lines.get() + k % kLines * length_; }
+    const T* operator[](size_t k) const {
+        return chunks_[k / kLines].lines.get() + k % kLines * length_;
+    }
+    // Lines are not cleared. Returns the first of the new ones.
+    size_t add(size_t count) {
+        size_t first = size_;
+        size_ += count;
+        while (chunks_.size() * kLines < size_)
+            chunks_.push_back({std::make_unique_for_overwrite<T[]>(kLines * length_), kLines});
+        return first;
+    }
+    void drop(size_t count) { size_ -= count; }
+    // Each line is released once at most; a chunk goes with its last line.
+    void release(size_t k) {
+        Chunk& chunk = chunks_[k / kLines];
+        if (--chunk.n_kept == 0) chunk.lines.reset();
     }
 
 private:
     static constexpr size_t kLines = 1024;
+    struct Chunk {
+        std::unique_ptr<T[]> lines;
+        size_t n_kept;
+    };
     size_t length_, size_ = 0;
-    std::vector<std::unique_ptr<T[]>> chunks_;
+    std::vector<Chunk> chunks_;
 };
 
 class GrowingTree {
 public:
     // Without weights a node weighs as many as it has rows, and nothing is kept of that.
     GrowingTree(size_t n_values, bool is_weighted, const Table& table)
-        : n_values_(n_values), is_weighted_(is_weighted), table_(&table), records_(1),
-          values_(n_values), weights_(is_weighted ? 1 : 0) {}
+        : n_values_(n_values), is_weighted_(is_weighted), table_(&table), records_(1), splits_(1),
+          values_(n_values), weights_(1) {}
 
     size_t add_nodes(size_t count) {
-        size_t first = records_.size();
-        resize(first + count);
+        size_t first = records_.add(count);
+        for (size_t k = 0; k < count; ++k) records_[first + k]->split = kNoSplit;
+        values_.add(count);
+        if (is_weighted_) weights_.add(count);
         return first;
     }
-    void drop_nodes(size_t count) { resize(records_.size() - count); }
+    void drop_nodes(size_t count) {
+        records_.drop(count);
+        values_.drop(count);
+        if (is_weighted_) weights_.drop(count);
+    }
     double* value(size_t node) { return values_[node]; }
     void describe(size_t node, const Description& description, int64_t n_rows) {
         if (is_weighted_) *weights_[node] = description.weight;
@@ -53,13 +75,25 @@ public:
         records_[node]->n_rows = static_cast<uint32_t>(n_rows);
     }
     void set_split(size_t node, const Split& split, size_t children) {
-        Record& record = *records_[node];
-        record.children = static_cast<uint32_t>(children);
-        record.column_and_side = split.column << 1 | (split.missing_left ? 1 : 0);
-        record.code = split.code;
-        record.next_code = split.next_code;
-        record.set_begin = static_cast<uint32_t>(sets_.size());
-        sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
+        size_t at = splits_.add(1);
+        records_[node]->split = static_cast<uint32_t>(at);
+        Cut& cut = *splits_[at];
+        cut.children = static_cast<uint32_t>(children);
+        auto side = Float32Side::left;
+        if (split.is_categorical) {
+            cut.threshold_or_set = sets_.size();
+            sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
+        } else if (split.next_code == table_->columns[split.column].n_codes) {
+            cut.set_threshold(std::numeric_limits<double>::infinity());
+        } else {
+            const Column& column = table_->columns[split.column];
+            double below = column.values[split.code], above = column.values[split.next_code];
+            double threshold = threshold_between(below, above);
+            cut.set_threshold(threshold);
+            side = float32_side(threshold, below, above);
+        }
+        cut.column_and_sides = split.column << 3 | static_cast<uint32_t>(side) << 1 |
+                               static_cast<uint32_t>(split.missing_left);
     }
 
     // A tree of its own that begins with a copy of one node, and its return.
@@ -69,109 +103,128 @@ public:
         subtree.copy_node(*this, node, 0);
         return subtree;
     }
-    void graft(size_t node, const GrowingTree& subtree) {
-        size_t offset =
-            add_nodes(subtree.records_.size() - 1) - 1;  // where record k > 0 goes, less k
-        for (size_t k = 0; k < subtree.records_.size(); ++k) {
+    void graft(size_t node, GrowingTree&& subtree) {
+        size_t n_new = subtree.records_.size();
+        size_t offset = add_nodes(n_new - 1) - 1;  // where record k > 0 goes, less k
+        for (size_t k = 0; k < n_new; ++k) {
             size_t here = k == 0 ? node : offset + k;
             copy_node(subtree, k, here);
             Record& record = *records_[here];
-            if (record.children != 0) record.children += static_cast<uint32_t>(offset);
-            record.set_begin += static_cast<uint32_t>(sets_.size());
+            if (record.split == kNoSplit) continue;
+            Cut cut = *subtree.splits_[record.split];
+            cut.children += static_cast<uint32_t>(offset);
+            if (table_->columns[cut.column()].is_categorical) cut.threshold_or_set += sets_.size();
+            record.split = static_cast<uint32_t>(splits_.add(1));
+            *splits_[record.split] = cut;
         }
         sets_.insert(sets_.end(), subtree.sets_.begin(), subtree.sets_.end());
     }
 
-    Tree in_preorder(int n_classes) const {
+    // Gives its memory back while the arrays of the result fill: they need not be there together.
+    Tree in_preorder(int n_classes) && {
         Tree tree;
         tree.n_classes = n_classes;
         for (const Column& column : table_->columns)
             tree.n_categories.push_back(column.is_categorical ? static_cast<int32_t>(column.n_codes)
                                                               : 0);
-        resize_arrays(tree, records_.size());
-        size_t n_nodes = 0;
+        reserve(tree, records_.size());
         struct Visit {
             size_t record;
             int64_t parent;  // whose right child this is, or -1
         };
         std::vector<Visit> stack{{0, -1}};
         while (!stack.empty()) {
-            Visit visit = stack.back();
+            auto [at, parent] = stack.back();
             stack.pop_back();
-            auto node = static_cast<int64_t>(n_nodes);
-            if (visit.parent >= 0) tree.children_right[static_cast<size_t>(visit.parent)] = node;
-            write(tree, n_nodes++, visit.record);
-            size_t children = records_[visit.record]->children;
-            if (children == 0) continue;
-            stack.push_back({children + 1, node});
-            stack.push_back({children, -1});
+            auto node = static_cast<int64_t>(tree.size());
+            if (parent >= 0)
+                tree.children_right[static_cast<size_t>(parent)] = static_cast<int32_t>(node);
+            if (size_t children = write(tree, at)) {
+                stack.push_back({children + 1, node});
+                stack.push_back({children, -1});
+            }
         }
-        resize_arrays(tree,
-                      n_nodes);  // what a best-first search opened and did not divide stays behind
         return tree;
     }
 
 private:
+    static constexpr uint32_t kNoSplit = UINT32_MAX;
     struct Record {
-        double impurity = 0;
-        uint32_t children = 0;  // 0: a leaf (the root is nobody's child)
-        uint32_t set_begin = 0;  // in sets_
-        uint32_t n_rows = 0, code = 0, next_code = 0;
-        uint32_t column_and_side = 0;  // column << 1 | missing_left
-        uint32_t column() const { return column_and_side >> 1; }
+        double impurity;
+        uint32_t n_rows;
+        uint32_t split;  // in splits_, or kNoSplit
+    };
+    struct Cut {
+        uint64_t threshold_or_set;  // the bits of a threshold, or where the left set is in sets_
+        uint32_t children;  // the left one; the right one follows
+        uint32_t column_and_sides;  // column << 3 | float32_side << 1 | missing_left
+        uint32_t column() const { return column_and_sides >> 3; }
+        void set_threshold(double threshold) {
+            threshold_or_set = std::bit_cast<uint64_t>(threshold);
+        }
     };
 
-    void resize(size_t size) {
-        records_.resize(size);
-        values_.resize(size);
-        if (is_weighted_) weights_.resize(size);
-    }
     void copy_node(const GrowingTree& from, size_t node, size_t here) {
         *records_[here] = *from.records_[node];
         std::copy_n(from.values_[node], n_values_, values_[here]);
         if (is_weighted_) *weights_[here] = *from.weights_[node];
     }
 
-    // All arrays at the size they may reach: one check for all nodes, not one per node and array.
-    void resize_arrays(Tree& tree, size_t n) const {
-        tree.children_left.resize(n), tree.children_right.resize(n), tree.feature.resize(n);
-        tree.threshold.resize(n), tree.missing_go_to_left.resize(n), tree.impurity.resize(n);
-        tree.n_node_samples.resize(n), tree.weighted_n_node_samples.resize(n);
-        tree.value.resize(n * n_values_), tree.category_begin.resize(n + 1);
+    void reserve(Tree& tree, size_t n) const {
+        tree.children_left.reserve(n), tree.children_right.reserve(n), tree.feature.reserve(n);
+        tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
+        tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
+        tree.float32_side.reserve(n), tree.value.reserve(n * n_values_);
+        tree.category_begin.reserve(n + 1);
+        tree.category_begin.push_back(0);
     }
 
-    void write(Tree& tree, size_t node, size_t at) const {
-        const Record& record = *records_[at];
-        bool is_leaf = record.children == 0;
-        tree.children_left[node] = is_leaf ? kLeafChild : static_cast<int64_t>(node) + 1;
-        tree.children_right[node] = kLeafChild;
-        tree.feature[node] = is_leaf ? kLeafFeature : record.column();
-        tree.threshold[node] = is_leaf ? kLeafThreshold : threshold(record);
-        tree.missing_go_to_left[node] = !is_leaf && (record.column_and_side & 1) != 0;
-        tree.impurity[node] = record.impurity;
-        tree.n_node_samples[node] = record.n_rows;
-        tree.weighted_n_node_samples[node] = is_weighted_ ? *weights_[at] : record.n_rows;
-        std::copy_n(values_[at], n_values_, tree.value.data() + node * n_values_);
-        if (!is_leaf && table_->columns[record.column()].is_categorical) {
-            auto n_words =
-                static_cast<ptrdiff_t>(table_->columns[record.column()].n_codes + 63) / 64;
-            auto words = sets_.begin() + static_cast<ptrdiff_t>(record.set_begin);
-            tree.category_words.insert(tree.category_words.end(), words, words + n_words);
+    // Returns the record of the left child, or 0.
+    size_t write(Tree& tree, size_t at) {
+        Record record = *records_[at];
+        tree.impurity.push_back(record.impurity);
+        tree.n_node_samples.push_back(static_cast<int32_t>(record.n_rows));
+        tree.weighted_n_node_samples.push_back(is_weighted_ ? *weights_[at] : record.n_rows);
+        for (size_t k = 0; k < n_values_; ++k) tree.value.push_back(values_[at][k]);
+        tree.children_right.push_back(kLeafChild);
+        records_.release(at), values_.release(at);
+        if (is_weighted_) weights_.release(at);
+        size_t children = 0;
+        if (record.split == kNoSplit) {
+            tree.children_left.push_back(kLeafChild);
+            tree.feature.push_back(kLeafFeature);
+            tree.threshold.push_back(kLeafThreshold);
+            tree.missing_go_to_left.push_back(0);
+            tree.float32_side.push_back(0);
+        } else {
+            tree.children_left.push_back(static_cast<int32_t>(tree.children_left.size()) + 1);
+            children = write_split(tree, *splits_[record.split]);
+            splits_.release(record.split);
         }
-        tree.category_begin[node + 1] = static_cast<int64_t>(tree.category_words.size());
+        tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
+        return children;
     }
-
-    double threshold(const Record& record) const {
-        const Column& column = table_->columns[record.column()];
-        if (column.is_categorical) return std::numeric_limits<double>::quiet_NaN();
-        if (record.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
-        return threshold_between(column.values[record.code], column.values[record.next_code]);
+    size_t write_split(Tree& tree, const Cut& cut) const {
+        const Column& column = table_->columns[cut.column()];
+        tree.feature.push_back(static_cast<int32_t>(cut.column()));
+        tree.missing_go_to_left.push_back(cut.column_and_sides & 1);
+        tree.float32_side.push_back(cut.column_and_sides >> 1 & 3);
+        if (column.is_categorical) {
+            auto words = sets_.begin() + static_cast<ptrdiff_t>(cut.threshold_or_set);
+            tree.category_words.insert(tree.category_words.end(), words,
+                                       words + static_cast<ptrdiff_t>(column.n_codes + 63) / 64);
+            tree.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
+        } else {
+            tree.threshold.push_back(std::bit_cast<double>(cut.threshold_or_set));
+        }
+        return cut.children;
     }
 
     size_t n_values_;
     bool is_weighted_;
     const Table* table_;
     Lines<Record> records_;
+    Lines<Cut> splits_;
     Lines<double> values_, weights_;
     std::vector<uint64_t> sets_;  // the left sets of categorical splits
 };

@@ -80,4 +80,17 @@ inline double threshold_between(double left, double right) {
     return middle < right ? middle : left;
 }
 
+// Where the values belong that round to the float32 nearest to a threshold, given the node's values next to it. With
+// that, scikit-learn's trees, which see only float32, can be given the same splits (interop.py).
+enum class Float32Side : uint8_t { left, right, coincide };
+
+inline Float32Side float32_side(double threshold, double below, double above) {
+    auto nearest = static_cast<float>(threshold), left = static_cast<float>(below),
+         right = static_cast<float>(above);
+    if (left == right || std::isinf(left) || std::isinf(right)) return Float32Side::coincide;
+    bool goes_left =
+        nearest == left || (static_cast<double>(nearest) <= threshold && nearest != right);
+    return goes_left ? Float32Side::left : Float32Side::right;
+}
+
 }  // namespace treefold

@@ -24,6 +24,7 @@ void Tree::append(const Tree& from, size_t node) {
     feature.push_back(from.feature[node]);
     threshold.push_back(from.threshold[node]);
     missing_go_to_left.push_back(from.missing_go_to_left[node]);
+    float32_side.push_back(from.float32_side[node]);
     impurity.push_back(from.impurity[node]);
     n_node_samples.push_back(from.n_node_samples[node]);
     weighted_n_node_samples.push_back(from.weighted_n_node_samples[node]);
@@ -49,17 +50,17 @@ Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept) {
         stack.pop_back();
         auto at = static_cast<size_t>(node), here = kept.size();
         if (parent >= 0)
-            kept.children_right[static_cast<size_t>(parent)] = static_cast<int64_t>(here);
+            kept.children_right[static_cast<size_t>(parent)] = static_cast<int32_t>(here);
         kept.append(tree, at);
         if (tree.is_leaf(at)) continue;
         if (is_split_kept[at]) {
-            kept.children_left[here] = static_cast<int64_t>(here) + 1;
+            kept.children_left[here] = static_cast<int32_t>(here) + 1;
             stack.push_back({tree.children_right[at], static_cast<int64_t>(here)});
             stack.push_back({tree.children_left[at], -1});
         } else {
             kept.feature[here] = kLeafFeature;
             kept.threshold[here] = kLeafThreshold;
-            kept.missing_go_to_left[here] = 0;
+            kept.missing_go_to_left[here] = kept.float32_side[here] = 0;
             kept.category_words.resize(static_cast<size_t>(kept.category_begin[here]));
             kept.category_begin[here + 1] = kept.category_begin[here];
         }
@@ -92,8 +93,9 @@ void validate_lengths(const Tree& tree) {
     if (n % 2 == 0) refuse("a binary tree has an odd number of nodes");
     if (tree.n_classes < 0) refuse("the number of classes is negative");
     bool fits = tree.children_right.size() == n && tree.threshold.size() == n &&
-                tree.missing_go_to_left.size() == n && tree.impurity.size() == n &&
-                tree.n_node_samples.size() == n && tree.weighted_n_node_samples.size() == n &&
+                tree.missing_go_to_left.size() == n && tree.float32_side.size() == n &&
+                tree.impurity.size() == n && tree.n_node_samples.size() == n &&
+                tree.weighted_n_node_samples.size() == n &&
                 tree.value.size() == n * tree.n_values() && tree.category_begin.size() == n + 1;
     if (!fits) refuse("its arrays differ in length");
     for (int32_t count : tree.n_categories)
@@ -143,7 +145,7 @@ void complete_and_validate(Tree& tree) {
         validate_numbers(tree, node);
         if (!tree.is_leaf(node)) {
             validate_split(tree, node);
-            tree.children_left[node] = static_cast<int64_t>(node) + 1;
+            tree.children_left[node] = static_cast<int32_t>(node) + 1;
             open.push_back(tree.children_right[node]);
             continue;
         }

@@ -10,18 +10,19 @@
 
 namespace treefold {
 
-inline constexpr int64_t kLeafChild = -1;
-inline constexpr int64_t kLeafFeature = -2;
+inline constexpr int32_t kLeafChild = -1;
+inline constexpr int32_t kLeafFeature = -2;
 inline constexpr double kLeafThreshold = -2.0;
 
 struct Tree {
     int n_classes = 0;                    // 0: regression
     std::vector<int32_t> n_categories;    // per column; 0: numeric
-    std::vector<int64_t> children_left, children_right, feature;
+    std::vector<int32_t> children_left, children_right, feature;
     std::vector<double> threshold;  // NaN in categorical splits, +inf for `present | missing`
     std::vector<uint8_t> missing_go_to_left;
+    std::vector<uint8_t> float32_side;  // of numeric splits (split.hpp)
     std::vector<double> impurity;
-    std::vector<int64_t> n_node_samples;
+    std::vector<int32_t> n_node_samples;
     std::vector<double> weighted_n_node_samples;
     std::vector<double> value;  // (node, class): class fractions, or the mean
     std::vector<int64_t> category_begin;  // (node + 1) offsets into category_words

@@ -67,7 +67,6 @@ def assert_same_estimator(ours, theirs):
     assert one.schema.categories == other.schema.categories
     assert one.schema.families == other.schema.families
     np.testing.assert_array_equal(one._missing_columns, other._missing_columns)
-    np.testing.assert_array_equal(one._float32_sides, other._float32_sides)
     for name in ("classes_", "n_classes_", "n_features_in_", "feature_names_in_", "max_features_"):
         if hasattr(theirs, name):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))

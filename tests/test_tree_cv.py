@@ -350,7 +350,7 @@ def test_it_is_a_tree_in_every_other_way():
     y = DATA.targets["two classes"]
     X = DATA.X[:, :7]
     model = DecisionTreeClassifierCV(cv=3).fit(X, y)
-    theirs = model.to_sklearn(X)
+    theirs = model.to_sklearn()
     np.testing.assert_array_equal(theirs.predict_proba(X), model.predict_proba(X))
     path = model.cost_complexity_pruning_path(X, y).ccp_alphas
     assert len(path) > 1

@@ -117,14 +117,15 @@ class Tree:
     n_classes: int  # 0 for regression
     max_depth: int
     n_leaves: int
-    children_left: NDArray[np.int64]  # -1 in leaves
-    children_right: NDArray[np.int64]
-    feature: NDArray[np.int64]  # -2 in leaves
+    children_left: NDArray[np.int32]  # -1 in leaves
+    children_right: NDArray[np.int32]
+    feature: NDArray[np.int32]  # -2 in leaves
     # -2.0 in leaves, NaN in categorical splits, +inf: present | missing
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
+    float32_side: NDArray[np.uint8]  # see treefold.interop
     impurity: NDArray[np.float64]
-    n_node_samples: NDArray[np.int64]
+    n_node_samples: NDArray[np.int32]
     weighted_n_node_samples: NDArray[np.float64]
     value: NDArray[np.float64]  # (node_count, max(n_classes, 1)): class fractions, or the mean
     n_categories: NDArray[np.int32]  # per column, 0 = numeric

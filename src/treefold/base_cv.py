@@ -272,7 +272,7 @@ class CrossValidatedTree:
         plain = self._tree(**self.best_params_, n_jobs=self.n_jobs)
         return plain._become(tree, getattr(self, "classes_", None), self.max_features_)
 
-    def to_sklearn(self: Any, X: Any = None) -> Any:
+    def to_sklearn(self: Any) -> Any:
         """Build scikit-learn's tree of the same kind, with the same predictions.
 
         See `DecisionTreeClassifier.to_sklearn`.
@@ -285,7 +285,7 @@ class CrossValidatedTree:
         >>> DecisionTreeClassifierCV().fit(X, y).to_sklearn().get_n_leaves()
         np.int64(2)
         """
-        return to_sklearn(self._make_plain(), X)
+        return to_sklearn(self._make_plain())
 
     def cost_complexity_pruning_path(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Compute the strengths of pruning at which a tree with the chosen parameters changes.

@@ -21,7 +21,6 @@ from treefold import _native
 from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import ParameterError
 from treefold.family import grow_family
-from treefold.interop import find_float32_sides
 from treefold.model import Tree
 from treefold.model_selection.ground import Ground, Training
 from treefold.model_selection.splits import Split
@@ -380,6 +379,5 @@ class Judge:
 def become(estimator: Any, native: _native.Tree, ground: Ground, training: Training) -> Any:
     """Turn an estimator into one that has this tree."""
     table = ground.table
-    sides = find_float32_sides(table._native.values, native)
-    tree = Tree(native, table.schema, np.flatnonzero(table._native.has_missing), sides)
+    tree = Tree(native, table.schema, np.flatnonzero(table._native.has_missing))
     return estimator._become(tree, ground.target.classes, training.rules.max_features)

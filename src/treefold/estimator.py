@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
 from treefold import _native
-from treefold.interop import find_float32_sides, to_sklearn
+from treefold.interop import to_sklearn
 from treefold.model import Tree
 from treefold.rules import check_parameters, make_rules
 from treefold.schema import Schema
@@ -61,9 +61,8 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _remember(self, grown: Grown) -> Self:
         """Change the estimator, all at once: nothing here can fail."""
         native = grown.native.prune(float(self.ccp_alpha)) if self.ccp_alpha > 0 else grown.native
-        sides = find_float32_sides(grown.table.values, native)
         missing = np.flatnonzero(grown.table.has_missing)
-        tree = Tree(native, grown.schema, missing, sides)
+        tree = Tree(native, grown.schema, missing)
         return self._become(tree, grown.target.classes, grown.max_features)
 
     def _become(self, tree: Tree, classes: NDArray[Any] | None, max_features: int) -> Self:
@@ -184,20 +183,13 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         ccp_alphas, impurities = self._grow(X, y, sample_weight).native.pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
-    def to_sklearn(self, X: Any = None) -> Any:
+    def to_sklearn(self) -> Any:
         """Build scikit-learn's tree of the same kind, with the same predictions.
 
         scikit-learn rounds every value to float32 before it compares. Thresholds are moved to
         lie between two neighbouring float32 numbers, such that every row of the training data takes
         the same path. Other rows may differ only where a value lies closer to a threshold than
         float32 can tell; if the training data are float32 numbers, no float32 row differs.
-
-        Parameters
-        ----------
-        X : the training data, optional
-            Without it, a threshold is refused if the two values of the training data next to it are
-            equal in float32. With it, only the rows that reach the node count, so that fewer trees
-            are refused.
 
         Returns
         -------
@@ -207,8 +199,8 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Raises
         ------
         ConversionError
-            If the tree splits by categories or dates, or if float32 cannot tell apart the values on
-            either side of a threshold.
+            If the tree splits by categories or dates, or if float32 cannot tell apart the values of
+            the node's rows on either side of its threshold.
 
         Examples
         --------
@@ -218,7 +210,7 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         array([0, 1])
         """
         self._check_fitted()
-        return to_sklearn(self, X)
+        return to_sklearn(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

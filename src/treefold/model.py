@@ -5,6 +5,7 @@ a loop over arrays: trees may be as deep as they have rows.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,19 @@ from treefold.threads import effective_n_jobs
 
 __all__ = ["Tree"]
 
-_FORMAT = 1  # of the pickled state
+_FORMAT = 2  # of the pickled state
 
 
 class Tree:
     """A fitted tree, one array per field. Estimators have it as `tree_`.
 
-    The arrays are read-only views of the core's memory, in preorder, under the names and with the
-    meanings that scikit-learn gives them: `children_left`, `children_right`, `feature`,
-    `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value` and
-    `missing_go_to_left`. Leaves have -1 as children and -2 as feature and threshold. A categorical
-    split has threshold NaN, and its left categories are `categories_left(node)`; a split of present
-    from missing values has threshold +inf.
+    The arrays are read-only, in preorder, under the names and with the types and meanings that
+    scikit-learn gives them: `children_left`, `children_right`, `feature`, `threshold`, `impurity`,
+    `n_node_samples`, `weighted_n_node_samples`, `value` and `missing_go_to_left`. They are views of
+    the core's memory; integers, which have half the width there, are widened when first asked for.
+    Leaves have -1 as children and -2 as feature and threshold. A categorical split has threshold
+    NaN, and its left categories are `categories_left(node)`; a split of present from missing values
+    has threshold +inf.
 
     Examples
     --------
@@ -46,12 +48,10 @@ class Tree:
         native: _native.Tree,
         schema: Schema,
         missing_columns: NDArray[np.int64],
-        float32_sides: NDArray[np.uint8],
     ) -> None:
         self._native = native
         self.schema = schema
         self._missing_columns = missing_columns  # those that had missing values at fit
-        self._float32_sides = float32_sides  # see treefold.interop
 
     node_count = property(lambda self: self._native.node_count, doc="Number of nodes.")
     capacity = property(lambda self: self._native.node_count, doc="Number of nodes.")
@@ -60,14 +60,30 @@ class Tree:
     max_depth = property(lambda self: self._native.max_depth, doc="Depth of the deepest leaf.")
     n_outputs = property(lambda self: 1, doc="Number of targets: one.")
 
-    children_left = property(lambda self: self._native.children_left, doc="-1 in leaves.")
-    children_right = property(lambda self: self._native.children_right, doc="-1 in leaves.")
-    feature = property(lambda self: self._native.feature, doc="Column; -2 in leaves.")
+    @cached_property
+    def children_left(self) -> NDArray[np.intp]:
+        """-1 in leaves."""
+        return _widen(self._native.children_left)
+
+    @cached_property
+    def children_right(self) -> NDArray[np.intp]:
+        """-1 in leaves."""
+        return _widen(self._native.children_right)
+
+    @cached_property
+    def feature(self) -> NDArray[np.intp]:
+        """Column; -2 in leaves."""
+        return _widen(self._native.feature)
+
+    @cached_property
+    def n_node_samples(self) -> NDArray[np.intp]:
+        """Rows in each node."""
+        return _widen(self._native.n_node_samples)
+
     threshold = property(
         lambda self: self._native.threshold, doc="Left if at most this; NaN if categorical."
     )
     impurity = property(lambda self: self._native.impurity, doc="Impurity of each node.")
-    n_node_samples = property(lambda self: self._native.n_node_samples, doc="Rows in each node.")
     weighted_n_node_samples = property(
         lambda self: self._native.weighted_n_node_samples, doc="Weight in each node."
     )
@@ -233,9 +249,14 @@ class Tree:
             "n_classes": self._native.n_classes,
             "schema": self.schema,
             "missing_columns": self._missing_columns,
-            "float32_sides": self._float32_sides,
         }
         return _rebuild, (state,)
+
+
+def _widen(numbers: NDArray[np.int32]) -> NDArray[np.intp]:
+    wide = numbers.astype(np.intp)
+    wide.flags.writeable = False
+    return wide
 
 
 def _rebuild(state: dict[str, Any]) -> Tree:
@@ -245,4 +266,4 @@ def _rebuild(state: dict[str, Any]) -> Tree:
             f"reads format {_FORMAT}. Load it with the version that wrote it."
         )
     native = _native.Tree.from_arrays(state["arrays"], state["n_classes"])
-    return Tree(native, state["schema"], state["missing_columns"], state["float32_sides"])
+    return Tree(native, state["schema"], state["missing_columns"])

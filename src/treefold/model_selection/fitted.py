@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from treefold import _native
 from treefold.estimator import BaseDecisionTree
-from treefold.interop import find_float32_sides
 from treefold.model import Tree
 from treefold.model_selection.ground import Ground, Training
 from treefold.schema import Schema
@@ -31,8 +30,7 @@ def make_fitted(
 ) -> BaseDecisionTree:
     """Make a fitted clone; `schema` is what a fit on the training rows alone would have read."""
     own = _keep_own_categories(_keep_own_classes(native, training), ground.table.schema, schema)
-    sides = find_float32_sides(_OwnValues(ground, training.rows), own)
-    tree = Tree(own, schema, _find_missing(ground, training.rows), sides)
+    tree = Tree(own, schema, _find_missing(ground, training.rows))
     fitted: BaseDecisionTree = clone(estimator)
     return fitted._become(tree, training.classes, training.rules.max_features)
 
@@ -77,22 +75,6 @@ def _renumber(native: _native.Tree, node: int, shared: Schema, own: Schema) -> N
     bits = np.zeros((len(labels) + 63) // 64 * 64, dtype=np.uint8)
     bits[: len(labels)] = goes_left[[number_of[label] for label in labels]]
     return np.packbits(bits, bitorder="little").view(np.uint64)
-
-
-class _OwnValues:
-    """The distinct values that a column has in some rows."""
-
-    def __init__(self, ground: Ground, rows: NDArray[np.uint32]) -> None:
-        self._table = ground.table._native
-        self._rows = rows
-
-    def __call__(self, column: int) -> NDArray[np.float64]:
-        values = self._table.values(column)
-        if len(self._rows) == self._table.n_rows:
-            return values
-        is_present = np.zeros(len(values) + 1, dtype=bool)  # missing comes last
-        is_present[self._table.codes(column)[self._rows]] = True
-        return values[is_present[:-1]]
 
 
 def _find_missing(ground: Ground, rows: NDArray[np.uint32]) -> NDArray[np.int64]:
