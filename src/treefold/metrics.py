@@ -112,24 +112,30 @@ def _confuse(answers: Answers) -> _Confusion:
     n_cells, n_classes = len(answers.node_of), answers.value.shape[1]
     class_of = answers.predicted
     predicted, right = np.empty((n_cells, n_classes)), np.empty((n_cells, n_classes))
-    seen = np.empty((n_cells, n_classes), dtype=bool)
+    is_predicted = np.empty((n_cells, n_classes), dtype=bool)
     for part, nodes in answers.blocks():
         shape = (len(nodes), n_classes)
         guesses = class_of.take(nodes)
-        weights = np.ones(len(answers.y)) if answers.weights is None else answers.weights
-        hits = (guesses == answers.y) * weights
+        hits = guesses == answers.y
         guesses += np.arange(len(nodes)).reshape(-1, 1) * n_classes
-        codes = guesses.ravel()
-        size = len(nodes) * n_classes
-        right[part] = np.bincount(codes, hits.ravel(), size).reshape(shape)
-        counts = np.bincount(codes, minlength=size).reshape(shape)
-        seen[part] = counts > 0
-        if answers.weights is not None:
-            counts = np.bincount(codes, np.tile(weights, len(nodes)), size).reshape(shape)
-        predicted[part] = counts
+        counts = _count_codes(guesses.ravel(), None, shape)
+        is_predicted[part] = counts > 0
+        if answers.weights is None:
+            predicted[part] = counts
+            right[part] = _count_codes(guesses[hits], None, shape)
+        else:
+            weights = np.broadcast_to(answers.weights, guesses.shape)
+            predicted[part] = _count_codes(guesses.ravel(), weights.ravel(), shape)
+            right[part] = _count_codes(guesses[hits], weights[hits], shape)
     true = np.bincount(answers.y, answers.weights, n_classes).astype(np.float64)
     is_true = np.bincount(answers.y, minlength=n_classes) > 0
-    return _Confusion(true, predicted, right, is_true, seen)
+    return _Confusion(true, predicted, right, is_true, is_predicted)
+
+
+def _count_codes(
+    codes: NDArray[np.int64], weights: Floats | None, shape: tuple[int, int]
+) -> NDArray[Any]:
+    return np.bincount(codes, weights, shape[0] * shape[1]).reshape(shape)
 
 
 def balanced_accuracy(answers: Answers) -> Scores:
@@ -281,58 +287,73 @@ def roc_auc(answers: Answers, multi_class: str, average: str) -> Scores | None:
     if not _knows_all_labels(answers, None) or average not in ("macro", "weighted"):
         return None
     trained = answers.trained
-    true = np.bincount(answers.y, answers.weights, answers.value.shape[1])
-    if (true[trained] <= 0).any():
+    true = np.bincount(answers.y, answers.weights, answers.value.shape[1])[trained]
+    if (true <= 0).any():
         return None
     if len(trained) == 2:
-        score_cell = partial(_rank_class, trained[-1], trained[0])
+        trained, combine = trained[-1:], _take_only
     elif multi_class == "ovr":
-        score_cell = partial(_average_ovr, trained, true[trained], average)
+        combine = partial(_average_ovr, true if average == "weighted" else None)
     elif multi_class == "ovo" and answers.weights is None:
-        score_cell = partial(_average_ovo, trained, true[trained], average)
+        combine = partial(_average_ovo, true, average == "weighted")
     else:
         return None
-    n_nodes, n_classes = answers.value.shape
-    scores = np.empty(len(answers.node_of))
-    for cell, nodes in enumerate(answers.node_of):
-        counts = np.bincount(nodes * n_classes + answers.y, answers.weights, n_nodes * n_classes)
-        counts = counts.reshape(n_nodes, n_classes)
-        visited = np.flatnonzero(counts.any(axis=1))
-        scores[cell] = score_cell(counts[visited], answers.value[visited])
+    rankings = [_Ranking(answers, int(number)) for number in trained]
+    scores = np.array(
+        [combine([one.count(nodes) for one in rankings]) for nodes in answers.node_of]
+    )
     return _regular(scores)
 
 
-def _rank_class(positive: int, negative: int, counts: NDArray[Any], value: Floats) -> float:
-    return _area(value[:, positive], counts[:, positive], counts[:, negative])
+class _Ranking:
+    """Nodes in the order of the share of one class, those of equal share together."""
+
+    def __init__(self, answers: Answers, number: int) -> None:
+        is_visited = np.zeros(len(answers.value), dtype=bool)
+        for _, nodes in answers.blocks():
+            is_visited[nodes] = True
+        shares, levels = np.unique(-answers.value[is_visited, number], return_inverse=True)
+        columns = np.searchsorted(answers.trained, answers.y)
+        self._columns, self._weights = columns, answers.weights
+        self._shape = (len(shares), len(answers.trained))
+        self._level_of = np.zeros(len(answers.value), dtype=np.int64)
+        self._level_of[is_visited] = levels.ravel() * self._shape[1]
+
+    def count(self, nodes: NDArray[Any]) -> NDArray[Any]:
+        """Count the rows of each class, from the highest share to the lowest."""
+        codes = self._level_of.take(nodes) + self._columns
+        size = self._shape[0] * self._shape[1]
+        counts = np.bincount(codes, self._weights, size).reshape(self._shape)
+        return counts
 
 
-def _average_ovr(
-    trained: NDArray[Any], true: NDArray[Any], average: str, counts: NDArray[Any], value: Floats
-) -> float:
-    total = counts.sum(axis=1)
-    areas = [_area(value[:, c], counts[:, c], total - counts[:, c]) for c in trained]
-    return float(np.average(areas, weights=true if average == "weighted" else None))
+def _take_only(counts: list[NDArray[Any]]) -> float:
+    return _area(counts[0][:, 1], counts[0][:, 0])
 
 
-def _average_ovo(
-    trained: NDArray[Any], true: NDArray[Any], average: str, counts: NDArray[Any], value: Floats
-) -> float:
+def _average_ovr(weights: Floats | None, counts: list[NDArray[Any]]) -> float:
+    areas = [
+        _area(each[:, column], each.sum(axis=1) - each[:, column])
+        for column, each in enumerate(counts)
+    ]
+    return float(np.average(areas, weights=weights))
+
+
+def _average_ovo(true: Floats, is_weighted: bool, counts: list[NDArray[Any]]) -> float:
     areas, shares = [], []
-    for (one, a), (other, b) in combinations(enumerate(trained), 2):
-        first = _area(value[:, a], counts[:, a], counts[:, b])
-        second = _area(value[:, b], counts[:, b], counts[:, a])
+    for a, b in combinations(range(len(counts)), 2):
+        first = _area(counts[a][:, a], counts[a][:, b])
+        second = _area(counts[b][:, b], counts[b][:, a])
         areas.append((first + second) / 2)
-        shares.append((true[one] + true[other]) / true.sum())
-    return float(np.average(areas, weights=shares if average == "weighted" else None))
+        shares.append((true[a] + true[b]) / true.sum())
+    return float(np.average(areas, weights=shares if is_weighted else None))
 
 
-def _area(score: Floats, positive: NDArray[Any], negative: NDArray[Any]) -> float:
-    """Area under the curve by scikit-learn's arithmetic, from counts per node."""
+def _area(positive: NDArray[Any], negative: NDArray[Any]) -> float:
+    """Area under the curve by scikit-learn's arithmetic, from counts in falling order of score."""
     has_rows = np.flatnonzero((positive > 0) | (negative > 0))
-    order = has_rows[np.argsort(-score[has_rows], kind="stable")]
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
-    true = np.cumsum(positive[order], dtype=np.float64)[last]
-    false = np.cumsum(negative[order], dtype=np.float64)[last]
+    true = np.cumsum(positive[has_rows], dtype=np.float64)
+    false = np.cumsum(negative[has_rows], dtype=np.float64)
     if len(false) > 2:  # points on a straight line are left out
         bends = (np.diff(false, 2) != 0) | (np.diff(true, 2) != 0)
         kept = np.concatenate(([True], bends, [True]))
