@@ -72,7 +72,7 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
 
 MODULES = (
     "base_cv columns cross_fit estimator evaluation exceptions export family frames ingest interop "
-    "metrics model plot predictor progress rules schema scoring stability table tuning"
+    "metrics model plot predictor progress rules schema scoring stability subtrees table tuning"
 )
 
 

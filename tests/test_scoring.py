@@ -6,9 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from cases import BASE_SEED
+from mixed_data import make_mixed
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import (
+    accuracy_score,
     brier_score_loss,
     f1_score,
     get_scorer,
@@ -22,7 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor
-from treefold.scoring import recognise, resolve_scoring, score_cells, score_rows
+from treefold.replay import make_cell, replay_nodes
+from treefold.scoring import recognise, resolve_scoring, score_cells, score_counts, score_rows
 
 CLASS_METRICS = [
     "accuracy",
@@ -353,3 +356,36 @@ def test_rows_that_several_trees_answered_for_are_pooled():
     pooled = score_rows(scoring, problem.y, values, problem.classes)
     for name, scores in pooled.items():
         assert (scores == problem.expected(get_scorer(name))).all(), name
+
+
+@pytest.mark.parametrize("target", ["two classes", "many classes"])
+def test_counts_over_nodes_give_the_accuracy_of_every_cell(target):
+    data = make_mixed(600, BASE_SEED)
+    y = data.targets[target]
+    model = DecisionTreeClassifier().fit(data.X[:400], y[:400])
+    tree, leaves = model.tree_._native, model.apply(data.X[400:])
+    limits = {"min_impurity_decrease": 0.0, "max_leaf_nodes": None}
+    cells = [
+        make_cell({"max_depth": depth, "min_samples_split": size, "ccp_alpha": a, **limits}, 400)
+        for depth in (1, 3, None)
+        for size in (2, 20)
+        for a in (0.0, 0.002)
+    ]
+    nodes = replay_nodes(tree, leaves, cells)
+    for scoring in (None, "accuracy", make_scorer(accuracy_score, greater_is_better=False)):
+        resolved = resolve_scoring(model, scoring)
+        counted = score_counts(resolved, y[400:], tree, leaves, cells, classes=model.classes_)
+        scored = score_cells(resolved, y[400:], nodes, tree.value, model.classes_)
+        assert (counted == scored["score"]).all()
+
+
+def test_counts_are_no_answer_to_other_questions():
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    tree, leaves, classes = model.tree_._native, np.array([1, 2]), model.classes_
+    for scoring in ("f1", ["accuracy"]):
+        resolved = resolve_scoring(model, scoring)
+        assert score_counts(resolved, np.array([0, 1]), tree, leaves, [], classes=classes) is None
+    accuracy = resolve_scoring(model, "accuracy")
+    empty = np.array([], dtype=np.int64)
+    assert score_counts(accuracy, empty, tree, empty, [], classes=classes) is None
+    assert score_counts(accuracy, empty, tree, empty, [], classes=np.arange(3)) is None

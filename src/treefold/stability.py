@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
+from treefold.subtrees import Levels
 
 __all__ = ["CAUTION", "FoldTree", "compute_stability", "find_places"]
 
@@ -99,29 +100,6 @@ def find_places(final: _native.Tree, tree: _native.Tree) -> Ints:
     return places
 
 
-class _Levels:
-    """The splits of a tree, level by level, to add up from the leaves to the root."""
-
-    def __init__(self, tree: _native.Tree) -> None:
-        self.left, self.right = tree.children_left, tree.children_right
-        self.levels = []
-        nodes = np.zeros(1, dtype=np.int64)
-        while len(nodes):
-            nodes = nodes[self.left[nodes] >= 0]
-            self.levels.append(nodes)
-            nodes = np.concatenate((self.left[nodes], self.right[nodes]))
-
-    def count(self, nodes: Ints, weights: NDArray[Any] | None = None) -> Floats:
-        """Add up rows that stop in nodes, for each node and all above it."""
-        return self.add_up(np.bincount(nodes, weights, len(self.left)).astype(np.float64))
-
-    def add_up(self, sums: Floats) -> Floats:
-        """Add up what nodes have, for each node and all above it, in place."""
-        for nodes in reversed(self.levels):
-            sums[nodes] += sums[self.left[nodes]] + sums[self.right[nodes]]
-        return sums
-
-
 class _Sums:
     """What is added up over the folds."""
 
@@ -129,7 +107,7 @@ class _Sums:
         self.final, self.y, self.counts = final, y, counts
         self.exists = np.flatnonzero(counts > 0)
         self.leaves = leaves
-        self.levels = _Levels(final)
+        self.levels = Levels(final)
         self.n_here = self.levels.count(leaves[self.exists])
         n_nodes = final.node_count
         self.n_folds = 0
@@ -155,7 +133,7 @@ class _Sums:
         thresholds = np.full(len(places), np.nan)
         thresholds[reached] = np.where(is_same, _cuts(fold.tree)[others], np.nan)
         self.thresholds.append(thresholds)
-        levels = _Levels(fold.tree)
+        levels = Levels(fold.tree)
         both = self._walk_together(fold, places)[reached]
         either = self.n_here[reached] + levels.count(fold.leaves[self.exists])[others] - both
         self.jaccard[reached] += both / either  # a node of the final tree has rows
@@ -184,7 +162,7 @@ class _Sums:
             nodes[walking] = np.where(goes_right[is_same], right[is_same], at[is_same] + 1)
         return self.levels.count(nodes, n_rows)
 
-    def _add_heldout(self, fold: FoldTree, levels: _Levels, reached: Ints, others: Ints) -> None:
+    def _add_heldout(self, fold: FoldTree, levels: Levels, reached: Ints, others: Ints) -> None:
         rows = fold.heldout[self.counts[fold.heldout] > 0]
         leaves, counts = fold.leaves[rows], self.counts[rows]
         self.heldout[reached] += levels.count(leaves)[others]
@@ -193,8 +171,8 @@ class _Sums:
         if n_classes == 0:
             self.total[reached] += levels.count(leaves, counts * self.y[rows])[others]
             return
-        by_class = np.zeros((fold.tree.node_count, n_classes))
-        np.add.at(by_class, (leaves, self.y[rows]), counts)
+        codes, size = leaves * n_classes + self.y[rows], fold.tree.node_count * n_classes
+        by_class = np.bincount(codes, counts, size).astype(np.float64).reshape(-1, n_classes)
         predicted = self.final.value.argmax(axis=1)
         self.total[reached] += levels.add_up(by_class)[others, predicted[reached]]
 

@@ -13,7 +13,7 @@ from sklearn.metrics._scorer import _BaseScorer
 from treefold.model_selection.fields import Data, Side
 from treefold.model_selection.plants import Plant
 from treefold.model_selection.splits import Split
-from treefold.scoring import Scoring, score_cells
+from treefold.scoring import Scoring, score_cells, score_counts
 
 __all__ = ["Judge", "Method", "UnreadableRowsError", "give_predictions"]
 
@@ -80,6 +80,9 @@ class Judge:
             "error_score": self.error_score,
         }
         truth = plant.field.read_truth(split, side)
+        counted = self._count(plant, truth, leaves)
+        if counted is not None:
+            return counted
         value = plant.field.spread(plant.tree.value)
         step = max(1, _MOST_ANSWERS // max(1, len(leaves)))
         scores: list[Any] = []
@@ -89,6 +92,23 @@ class Judge:
             found = score_cells(self.scoring, truth, nodes, value, plant.field.classes, **arguments)
             scores += self._arrange(found, len(nodes))
         return scores
+
+    def _count(
+        self, plant: Plant, truth: NDArray[Any], leaves: NDArray[np.int64]
+    ) -> list[float] | None:
+        """Score all cells by counts, if that is enough."""
+        if self.scoring is None or self.score_params or plant.has_one_shape:
+            return None
+        scores = score_counts(
+            self.scoring,
+            truth,
+            plant.tree,
+            leaves,
+            plant.cells,
+            classes=plant.field.classes,
+            n_threads=self.data.n_threads,
+        )
+        return None if scores is None else scores.tolist()
 
     def _arrange(self, found: dict[str, NDArray[np.float64]], n_cells: int) -> list[Any]:
         """Make one number per cell, or one dict if there are several metrics."""
