@@ -46,7 +46,7 @@ def test_every_tree_is_the_separately_fitted_one(tree, weights):
 @pytest.mark.parametrize("weights", [None, DATA["weights"]], ids=["plain", "weighted"])
 def test_regression_trees_too(weights):
     tree = DecisionTreeRegressor(min_samples_leaf=2, ccp_alpha=0.001)
-    options = {"cv": 7, "return_estimator": weights is not None, "return_train_score": True}
+    options = {"cv": 7, "return_estimator": True, "return_train_score": True}
     results = both("cross_validate", tree, X, NUMBERS, params={"sample_weight": weights}, **options)
     assert_same(*results)
 

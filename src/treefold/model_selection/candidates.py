@@ -29,6 +29,11 @@ class Candidate:
     number: int
     estimator: BaseDecisionTree
 
+    @property
+    def path(self) -> dict[str, Any]:
+        """Its path parameters."""
+        return {name: getattr(self.estimator, name) for name in PATH_PARAMETERS}
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:

@@ -73,8 +73,9 @@ class Engine:
         self._verbose = verbose
         self._regular = [number for number, split in enumerate(splits) if split.is_regular]
         self._shared = SharedBatch(self.data, self._regular)
-        needs_whole = True
-        self._growth = Growth(sharing, self.data.n_threads, needs_whole, self.work)
+        needs_whole = return_estimator or judge.train_score or judge.may_look_at_trees
+        self._needs_whole = needs_whole
+        self._growth = Growth(sharing, self.data.n_threads, self.work)
         self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
         self._candidates: list[Any] = []
 
@@ -153,7 +154,7 @@ class Engine:
         except Exception:  # whatever it is, scikit-learn's loop will meet it
             return
         seeds = [
-            Seed(setting, number, self._splits[number])
+            Seed(setting, number, self._splits[number], self._needs_whole or number in self._keep)
             for setting in run
             for number in batch.numbers
         ]

@@ -1,7 +1,7 @@
 """From settings and splits to full trees, and from a full tree to each of its cells."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from treefold.model_selection.fields import Field
 from treefold.model_selection.fitted import make_fitted
 from treefold.model_selection.ground import Training
 from treefold.model_selection.splits import Split
-from treefold.replay import PATH_PARAMETERS, Cell, full_rules, make_cell, replay_nodes, replay_tree
+from treefold.replay import Cell, full_rules, make_cell, replay_nodes, replay_tree
 
 __all__ = ["Growth", "Plant", "Seed"]
 
@@ -29,6 +29,7 @@ class Seed:
     setting: Setting
     number: int | None = None  # of the split; None: all rows
     split: Split | None = None
+    is_whole: bool = True  # every node may be looked at; else only what the test rows reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,57 +75,46 @@ class Growth:
 
     sharing: Sharing
     n_threads: int
-    whole: bool  # somebody may look at every node
     work: dict[str, Any]
 
     def grow(self, field: Field, seeds: Sequence[Seed]) -> Iterator[Plant]:
         """Grow the trees of one run. A seed whose fit would fail gives nothing."""
-        waiting: list[tuple[Seed, Training]] = []
-        seconds = field.seconds
-        start = time.perf_counter()
-        for seed in seeds:
+        waiting: list[_Sown] = []
+        seconds, start = field.seconds, time.perf_counter()
+        n_rows = 0
+        for twins in _find_twins(seeds):
+            rows = field.train_rows(twins[0].split)
             try:
-                training = field.ground.train(seed.setting.estimator, field.train_rows(seed.split))
+                training = field.ground.train(twins[0].setting.estimator, rows)
             except ValueError:
                 continue
-            waiting.append((seed, training))
-            if sum(len(training.rows) for _, training in waiting) > _MOST_ROWS:
+            waiting.append(_Sown(twins, training, _find_cells(twins[0].setting, training)))
+            n_rows += len(rows)
+            if n_rows > _MOST_ROWS:
                 yield from self._grow_together(field, waiting, start - seconds)
-                waiting, seconds, start = [], 0.0, time.perf_counter()
+                waiting, n_rows = [], 0
+                seconds, start = 0.0, time.perf_counter()
         if waiting:
             yield from self._grow_together(field, waiting, start - seconds)
 
     def _grow_together(
-        self, field: Field, waiting: Sequence[tuple[Seed, Training]], start: float
-    ) -> list[Plant]:
+        self, field: Field, waiting: Sequence["_Sown"], start: float
+    ) -> Iterator[Plant]:
         ground = field.ground
-        cells = [_find_cells(seed.setting, training) for seed, training in waiting]
-        members = [
-            ground.member(_loosen(training, own), self._asked(field, seed, own))
-            for (seed, training), own in zip(waiting, cells, strict=True)
-        ]
         family = grow_family(
             ground.table._native,
             ground.target,
-            members,
+            [ground.member(_loosen(sown), _list_asked(field, sown)) for sown in waiting],
             sharing=self.sharing,
             n_threads=self.n_threads,
         )
         self._add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
-        return [
-            Plant(seed, field, training, own, _prune(tree, own), float(seconds * share))
-            for (seed, training), own, tree, seconds in zip(
-                waiting, cells, family.trees, family.seconds, strict=True
-            )
-        ]
-
-    def _asked(self, field: Field, seed: Seed, cells: list[Cell]) -> NDArray[np.uint32] | None:
-        """Name the rows that want an answer, if nothing else is looked at."""
-        needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in cells)
-        if self.whole or needs_all or seed.split is None:
-            return None
-        return field.asked_rows(seed.split)
+        for sown, grown, seconds in zip(waiting, family.trees, family.seconds, strict=True):
+            tree = _prune(grown, sown.cells)
+            own = float(seconds * share) / len(sown.seeds)
+            for seed in sown.seeds:
+                yield Plant(seed, field, sown.training, sown.cells, tree, own)
 
     def _add_work(self, work: dict[str, Any]) -> None:
         for name, value in work.items():
@@ -132,18 +122,46 @@ class Growth:
             self.work[name] = self.work.get(name, 0) + value if is_count else value
 
 
+@dataclass(frozen=True, slots=True)
+class _Sown:
+    """Seeds of one setting that have the same training rows, and what is known of their tree."""
+
+    seeds: list[Seed]
+    training: Training
+    cells: list[Cell]
+
+
+def _find_twins(seeds: Sequence[Seed]) -> list[list[Seed]]:
+    """Bring together the seeds that give the same tree."""
+    groups: dict[Hashable, list[Seed]] = {}
+    for place, seed in enumerate(seeds):
+        twins = None if seed.split is None else seed.split.twins
+        key = ("alone", place) if twins is None else ("twins", id(seed.setting), twins)
+        groups.setdefault(key, []).append(seed)
+    return list(groups.values())
+
+
 def _find_cells(setting: Setting, training: Training) -> list[Cell]:
     n_rows = training.target.n_rows
-    return [
-        make_cell({name: getattr(candidate.estimator, name) for name in PATH_PARAMETERS}, n_rows)
-        for candidate in setting.candidates
-    ]
+    return [make_cell(candidate.path, n_rows) for candidate in setting.candidates]
 
 
-def _loosen(training: Training, cells: list[Cell]) -> Training:
-    if len(set(cells)) == 1:
-        return training
-    return replace(training, rules=full_rules(training.rules, cells))
+def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
+    """Name the rows that want an answer, if nothing else is looked at."""
+    needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in sown.cells)
+    asked = []
+    for seed in sown.seeds:
+        rows = None if seed.is_whole or seed.split is None else field.asked_rows(seed.split)
+        if needs_all or rows is None:
+            return None
+        asked.append(rows)
+    return np.concatenate(asked)
+
+
+def _loosen(sown: _Sown) -> Training:
+    if len(set(sown.cells)) == 1:
+        return sown.training
+    return replace(sown.training, rules=full_rules(sown.training.rules, sown.cells))
 
 
 def _prune(tree: _native.Tree, cells: list[Cell]) -> _native.Tree:

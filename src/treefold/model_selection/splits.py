@@ -4,7 +4,7 @@ Most splitters train on everything that they do not hold out, so that a split is
 n folds of n rows need the memory of n numbers, not of n times n.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,8 +21,10 @@ class Split:
 
     n_rows: int
     test: NDArray[Any]
-    listed_train: NDArray[Any] | None = None  # None: all rows that are not in `test`, ascending
+    listed_train: NDArray[Any] | None = None  # None: all other rows, ascending
     given: tuple[Any, Any] | None = None  # what the splitter gave, where it is not the above
+    left_out: NDArray[Any] | None = None  # rows that neither train nor test
+    twins: Hashable = None  # splits with the same one have the same training rows; None: no other
 
     @property
     def pair(self) -> tuple[Any, Any]:
@@ -39,6 +41,8 @@ class Split:
     def _is_not_held_out(self) -> NDArray[np.bool_]:
         mask = np.ones(self.n_rows, dtype=bool)
         mask[self.test] = False
+        if self.left_out is not None:
+            mask[self.left_out] = False
         return mask
 
     @property
@@ -46,7 +50,7 @@ class Split:
         """Number of training rows."""
         if self.listed_train is not None:
             return len(self.listed_train)
-        return self.n_rows - len(self.test)
+        return self.n_rows - len(self.test) - (0 if self.left_out is None else len(self.left_out))
 
     def rows(self, side: Literal["test", "train"]) -> NDArray[Any]:
         """The rows of one side, in the order in which the splitter gave them."""
