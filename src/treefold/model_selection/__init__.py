@@ -14,6 +14,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treefold.model_selection.nested import nested_cross_validate
     from treefold.model_selection.one_se import one_standard_error
     from treefold.model_selection.search import GridSearchCV, RandomizedSearchCV
     from treefold.model_selection.validation import (
@@ -29,6 +30,7 @@ __all__ = [
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
+    "nested_cross_validate",
     "one_standard_error",
     "validation_curve",
 ]
@@ -39,6 +41,7 @@ _HOMES = {
     "cross_val_predict": "validation",
     "cross_val_score": "validation",
     "cross_validate": "validation",
+    "nested_cross_validate": "nested",
     "one_standard_error": "one_se",
     "validation_curve": "validation",
 }

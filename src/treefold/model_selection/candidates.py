@@ -11,28 +11,45 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from treefold.estimator import BaseDecisionTree
-from treefold.rules import PATH_PARAMETERS, check_parameters
+from treefold.rules import PATH_PARAMETERS, Cell, check_parameters, make_cell
 from treefold.threads import effective_n_jobs
+from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["Candidate", "Run", "Setting", "apply_parameters", "freeze", "plan_runs"]
+__all__ = ["Candidate", "Parameters", "Run", "Setting", "apply_parameters"]
+__all__ += ["find_tree", "freeze", "group_candidates", "plan_runs"]
+
+Parameters = Mapping[str, Any] | None  # None: the estimator as it is
 
 _RUN_PARAMETERS = ("max_features", "random_state", "categorical_features")
-_NO_MATTER = (*PATH_PARAMETERS, "n_jobs")
+_NO_MATTER = frozenset((*PATH_PARAMETERS, "n_jobs"))
+
+
+def find_tree(estimator: Any) -> BaseDecisionTree | None:
+    """Find the tree of ours that an estimator is, or that a pipeline ends in; None otherwise."""
+    if type(estimator) is Pipeline:
+        estimator = estimator.steps[-1][1] if estimator.steps else None
+    is_ours = type(estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
+    return estimator if is_ours else None
+
+
+def apply_parameters(estimator: Any, parameters: Parameters) -> Any:
+    """Set a candidate's parameters on a clone of the estimator, as scikit-learn does."""
+    fresh = clone(estimator)
+    if parameters is None:
+        return fresh
+    return fresh.set_params(**clone(dict(parameters), safe=False))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One tree that is asked for: its place in the list, and its parameters on an estimator."""
+    """One tree that is asked for: its place in the list, and what it is made with."""
 
     number: int
-    estimator: BaseDecisionTree
-
-    @property
-    def path(self) -> dict[str, Any]:
-        """Its path parameters."""
-        return {name: getattr(self.estimator, name) for name in PATH_PARAMETERS}
+    parameters: dict[str, Any]  # all of the tree's
+    tree: BaseDecisionTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +57,90 @@ class Setting:
     """Candidates whose trees are all cut from one full tree."""
 
     candidates: list[Candidate] = field(default_factory=list)
+    _cells: dict[int, list[Cell]] = field(default_factory=dict)
 
     @property
-    def estimator(self) -> BaseDecisionTree:
+    def tree(self) -> BaseDecisionTree:
         """One of them, for what they have in common."""
-        return self.candidates[0].estimator
+        return self.candidates[0].tree
+
+    def list_cells(self, n_rows: int) -> list[Cell]:
+        """Resolve the path parameters of each candidate for this many training rows."""
+        if n_rows not in self._cells:
+            self._cells[n_rows] = [make_cell(one.parameters, n_rows) for one in self.candidates]
+        return self._cells[n_rows]
 
 
 Run = list[Setting]
 
 
+def group_candidates(
+    estimator: Any, parameters: Sequence[Parameters]
+) -> dict[Hashable, list[Candidate]]:
+    """Group the candidates that see the same data: all of a bare tree, and those of a pipeline
+    that have the same transformers. A candidate that is not a tree of ours is in no group.
+    """
+    groups: dict[Hashable, list[Candidate]] = {}
+    read = _Reader(estimator)
+    for number, chosen in enumerate(parameters):
+        found = read(number, chosen or {})
+        if found is not None:
+            groups.setdefault(found[0], []).append(found[1])
+    return groups
+
+
+class _Reader:
+    """Reads candidates. A clone of each would take most of the time, and is seldom needed."""
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self._tree = find_tree(estimator)
+        self._prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+        self._defaults = {} if self._tree is None else self._tree.get_params(deep=False)
+        self._fresh = {} if self._tree is None else vars(clone(self._tree))
+
+    def __call__(self, number: int, chosen: Mapping[str, Any]) -> tuple[Hashable, Candidate] | None:
+        n_prefix = len(self._prefix)
+        if self._tree is not None and all(
+            name.startswith(self._prefix) and name[n_prefix:] in self._defaults for name in chosen
+        ):
+            own = {name[n_prefix:]: value for name, value in chosen.items()}
+            like = object.__new__(type(self._tree))
+            like.__dict__.update(self._fresh, **own)
+            return (), Candidate(number, {**self._defaults, **own}, like)
+        tree = find_tree(apply_parameters(self._estimator, chosen))
+        if tree is None:
+            return None
+        last = self._prefix.removesuffix("__")
+        others = {
+            (name, freeze(value))
+            for name, value in chosen.items()
+            if name != last and not name.startswith(self._prefix)
+        }
+        return frozenset(others), Candidate(number, tree.get_params(deep=False), tree)
+
+
 def plan_runs(candidates: Iterable[Candidate]) -> list[Run]:
-    """Group the candidates; those whose parameters have no meaning are left out."""
+    """Sort candidates into settings and runs; those without meaning are left out."""
     runs: dict[Hashable, dict[Hashable, Setting]] = {}
     for candidate in candidates:
-        if not _is_sound(candidate.estimator):
+        if not _is_sound(candidate.tree):
             continue
-        parameters = candidate.estimator.get_params(deep=False)
-        run_key = tuple(freeze(parameters[name]) for name in _RUN_PARAMETERS)
+        parameters = candidate.parameters
+        kind = type(candidate.tree)
+        run_key = (kind, *(freeze(parameters[name]) for name in _RUN_PARAMETERS))
         setting_key = tuple(
             freeze(value) for name, value in parameters.items() if name not in _NO_MATTER
         )
-        settings = runs.setdefault((type(candidate.estimator), run_key), {})
+        settings = runs.setdefault(run_key, {})
         settings.setdefault(setting_key, Setting()).candidates.append(candidate)
     return [list(settings.values()) for settings in runs.values()]
 
 
-def _is_sound(estimator: BaseDecisionTree) -> bool:
+def _is_sound(tree: BaseDecisionTree) -> bool:
     try:
-        check_parameters(estimator, estimator._criteria)
-        effective_n_jobs(estimator.n_jobs)
+        check_parameters(tree, tree._criteria)
+        effective_n_jobs(tree.n_jobs)
     except ValueError:
         return False
     return True
@@ -90,13 +161,3 @@ def freeze(value: Any) -> Hashable:
     except TypeError:
         return id(value)
     return type(value), value
-
-
-def apply_parameters(estimator: Any, parameters: Sequence[Mapping[str, Any] | None]) -> list[Any]:
-    """Set each candidate's parameters on a clone of the estimator, as scikit-learn does."""
-    return [
-        clone(estimator)
-        if chosen is None
-        else clone(estimator).set_params(**clone(dict(chosen), safe=False))
-        for chosen in parameters
-    ]

@@ -11,21 +11,22 @@ that loop, one fit at a time, so that errors and warnings are its own.
 """
 
 import time
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 
-from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import InputError
 from treefold.family import Sharing
 from treefold.model_selection.candidates import (
     Candidate,
+    Parameters,
     Run,
     apply_parameters,
-    freeze,
+    find_tree,
+    group_candidates,
     plan_runs,
 )
 from treefold.model_selection.fields import Batch, Data, SharedBatch
@@ -33,20 +34,10 @@ from treefold.model_selection.judging import Judge, UnreadableRowsError
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
 from treefold.model_selection.plants import Growth, Plant, Seed
 from treefold.model_selection.splits import Split
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["Engine", "Parameters", "Result", "find_tree"]
+__all__ = ["Engine", "Result"]
 
 Result = dict[str, Any]  # of one candidate on one split, as scikit-learn's `_fit_and_score` has it
-Parameters = Sequence[Mapping[str, Any] | None]
-
-
-def find_tree(estimator: Any) -> BaseDecisionTree | None:
-    """Find the tree of ours that an estimator is, or that a pipeline ends in; None otherwise."""
-    if type(estimator) is Pipeline:
-        estimator = estimator.steps[-1][1] if estimator.steps else None
-    is_ours = type(estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
-    return estimator if is_ours else None
 
 
 class Engine:
@@ -77,23 +68,23 @@ class Engine:
         self._needs_whole = needs_whole
         self._growth = Growth(sharing, self.data.n_threads, self.work)
         self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
-        self._candidates: list[Any] = []
+        self._parameters: Sequence[Parameters] = ()
 
-    def evaluate(self, parameters: Parameters) -> list[Result]:
+    def evaluate(self, parameters: Sequence[Parameters]) -> list[Result]:
         """Fit and score every candidate on every split; results come candidate by candidate."""
-        self._candidates = apply_parameters(self._estimator, parameters)
+        self._parameters = parameters
         self._kept.clear()
         results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
-        for batches, candidates in self._group(parameters):
+        for candidates in group_candidates(self._estimator, parameters).values():
             runs = plan_runs(candidates)
             # With several settings, the tree of all rows grows when its setting is known.
             with_final = None in self._keep and len(runs) == 1 and len(runs[0]) == 1
-            for batch in batches:
+            for batch in self._make_batches(candidates[0]):
                 for run in runs:
                     self._evaluate_run(batch, run, with_final, results)
         self.work.setdefault("mode", "scikit-learn")
         return [
-            self._fit_alone(parameters, place) if result is None else result
+            self._fit_alone(place) if result is None else result
             for place, result in enumerate(results)
         ]
 
@@ -107,7 +98,7 @@ class Engine:
             plant, place = self._kept[key]
             estimator = plant.make_estimator(place)
             return estimator, plant.seconds + time.perf_counter() - start
-        estimator = clone(self._candidates[number])
+        estimator = apply_parameters(self._estimator, self._parameters[number])
         X, y, params = self._take_training(split_number)
         estimator.fit(X, **params) if y is None else estimator.fit(X, y, **params)
         return estimator, time.perf_counter() - start
@@ -120,25 +111,12 @@ class Engine:
 
     # Shared growth ------------------------------------------------------------------------------
 
-    def _group(self, parameters: Parameters) -> Iterator[tuple[Iterable[Batch], list[Candidate]]]:
-        """Bring together the candidates that see the same data, and the batches that hold it."""
-        groups: dict[Hashable, list[Candidate]] = {}
-        for number, (estimator, chosen) in enumerate(
-            zip(self._candidates, parameters, strict=True)
-        ):
-            tree = find_tree(estimator)
-            if tree is not None:
-                key = _transformer_key(estimator, chosen)
-                groups.setdefault(key, []).append(Candidate(number, tree))
-        for candidates in groups.values():
-            yield self._make_batches(candidates[0]), candidates
-
     def _make_batches(self, candidate: Candidate) -> Iterable[Batch]:
-        estimator = self._candidates[candidate.number]
-        if not isinstance(estimator, Pipeline):
+        if not isinstance(self._estimator, Pipeline):
             return [self._shared]
+        estimator = apply_parameters(self._estimator, self._parameters[candidate.number])
         try:
-            truth = read_truth(candidate.estimator, self.data.y)
+            truth = read_truth(candidate.tree, self.data.y)
         except ValueError:
             return []
         return (
@@ -150,7 +128,7 @@ class Engine:
         self, batch: Batch, run: Run, with_final: bool, results: list[Result | None]
     ) -> None:
         try:
-            field = batch.open(run[0].estimator)
+            field = batch.open(run[0].tree)
         except Exception:  # whatever it is, scikit-learn's loop will meet it
             return
         seeds = [
@@ -172,10 +150,11 @@ class Engine:
 
     def _grow_final(self, number: int) -> None:
         """Grow the tree of all rows from the table that is there, if that can be done."""
-        tree = find_tree(self._candidates[number])
-        if tree is None or tree is not self._candidates[number]:
+        estimator = apply_parameters(self._estimator, self._parameters[number])
+        tree = find_tree(estimator)
+        if tree is None or tree is not estimator:
             return
-        for run in plan_runs([Candidate(number, tree)]):
+        for run in plan_runs([Candidate(number, tree.get_params(deep=False), tree)]):
             self._evaluate_run(self._shared.without_splits(), run, True, [])
 
     def _record(self, plant: Plant, split: Split, results: list[Result | None]) -> None:
@@ -196,7 +175,7 @@ class Engine:
 
     # One fit at a time --------------------------------------------------------------------------
 
-    def _fit_alone(self, parameters: Parameters, place: int) -> Result:
+    def _fit_alone(self, place: int) -> Result:
         number, split_number = divmod(place, len(self._splits))
         split, judge = self._splits[split_number], self._judge
         if self.data.is_table:
@@ -213,7 +192,7 @@ class Engine:
             train=split.train,
             test=split.test,
             verbose=self._verbose,
-            parameters=parameters[number],
+            parameters=self._parameters[number],
             fit_params=dict(self.data.fit_params),
             score_params=dict(judge.score_params),
             return_train_score=judge.train_score,
@@ -221,7 +200,7 @@ class Engine:
             return_times=True,
             return_estimator=self._return_estimator or judge.predictions is not None,
             split_progress=(split_number, len(self._splits)),
-            candidate_progress=(number, len(parameters)),
+            candidate_progress=(number, len(self._parameters)),
             error_score=judge.error_score,
         )
         if judge.predictions is not None:
@@ -237,15 +216,3 @@ class Engine:
 
 def _give_nothing(estimator: Any, X: Any, y: Any = None) -> float:
     return 0.0
-
-
-def _transformer_key(estimator: Any, chosen: Mapping[str, Any] | None) -> Hashable:
-    """Tell apart candidates whose transformers differ; a bare tree has none."""
-    if not isinstance(estimator, Pipeline):
-        return None
-    last = estimator.steps[-1][0]
-    return tuple(
-        (name, freeze(value))
-        for name, value in sorted((chosen or {}).items())
-        if name != last and not name.startswith(f"{last}__")
-    )

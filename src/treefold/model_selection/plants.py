@@ -15,7 +15,7 @@ from treefold.model_selection.fields import Field
 from treefold.model_selection.fitted import make_fitted
 from treefold.model_selection.ground import Training
 from treefold.model_selection.splits import Split
-from treefold.replay import Cell, full_rules, make_cell, replay_nodes, replay_tree
+from treefold.replay import Cell, full_rules, replay_nodes, replay_tree
 
 __all__ = ["Growth", "Plant", "Seed"]
 
@@ -46,7 +46,7 @@ class Plant:
     @property
     def has_one_shape(self) -> bool:
         """Whether the tree is already the tree of every cell."""
-        return len(set(self.cells)) == 1
+        return _are_equal(self.cells)
 
     def find_nodes(
         self, leaves: NDArray[np.int64], places: slice, n_threads: int
@@ -64,8 +64,8 @@ class Plant:
         if not self.has_one_shape:
             native = replay_tree(native, self.cells[place])
         ground, schema = self.field.ground, self.field.own_schema(split)
-        estimator = self.seed.setting.candidates[place].estimator
-        fitted = make_fitted(estimator, native, ground, self.training, schema)
+        tree = self.seed.setting.candidates[place].tree
+        fitted = make_fitted(tree, native, ground, self.training, schema)
         return self.field.complete(fitted)
 
 
@@ -85,10 +85,11 @@ class Growth:
         for twins in _find_twins(seeds):
             rows = field.train_rows(twins[0].split)
             try:
-                training = field.ground.train(twins[0].setting.estimator, rows)
+                training = field.ground.train(twins[0].setting.tree, rows)
             except ValueError:
                 continue
-            waiting.append(_Sown(twins, training, _find_cells(twins[0].setting, training)))
+            cells = twins[0].setting.list_cells(training.target.n_rows)
+            waiting.append(_Sown(twins, training, cells))
             n_rows += len(rows)
             if n_rows > _MOST_ROWS:
                 yield from self._grow_together(field, waiting, start - seconds)
@@ -141,11 +142,6 @@ def _find_twins(seeds: Sequence[Seed]) -> list[list[Seed]]:
     return list(groups.values())
 
 
-def _find_cells(setting: Setting, training: Training) -> list[Cell]:
-    n_rows = training.target.n_rows
-    return [make_cell(candidate.path, n_rows) for candidate in setting.candidates]
-
-
 def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
     """Name the rows that want an answer, if nothing else is looked at."""
     needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in sown.cells)
@@ -159,12 +155,16 @@ def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
 
 
 def _loosen(sown: _Sown) -> Training:
-    if len(set(sown.cells)) == 1:
+    if _are_equal(sown.cells):
         return sown.training
     return replace(sown.training, rules=full_rules(sown.training.rules, sown.cells))
 
 
 def _prune(tree: _native.Tree, cells: list[Cell]) -> _native.Tree:
     """Finish the tree if it is that of every cell: growth knows all limits but this one."""
-    is_one = len(set(cells)) == 1
-    return tree.prune(cells[0].ccp_alpha) if is_one and cells[0].ccp_alpha > 0 else tree
+    alpha = cells[0].ccp_alpha
+    return tree.prune(alpha) if alpha > 0 and _are_equal(cells) else tree
+
+
+def _are_equal(cells: list[Cell]) -> bool:
+    return all(cell == cells[0] for cell in cells)

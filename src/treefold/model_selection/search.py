@@ -13,7 +13,8 @@ from sklearn.model_selection._validation import (
 )
 from sklearn.utils.validation import _check_method_params
 
-from treefold.model_selection.engine import Engine, Result, find_tree
+from treefold.model_selection.candidates import find_tree
+from treefold.model_selection.engine import Engine, Result
 from treefold.model_selection.judging import Judge
 from treefold.model_selection.splits import read_splits
 from treefold.model_selection.study import check_lengths, make_data, rows_only

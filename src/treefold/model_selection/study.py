@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from treefold.exceptions import InputError, ParameterError
-from treefold.model_selection.engine import find_tree
+from treefold.model_selection.candidates import find_tree
 from treefold.model_selection.fields import Data
 from treefold.model_selection.routing import Routed, route
 from treefold.model_selection.splits import Split, read_splits

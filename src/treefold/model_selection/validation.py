@@ -22,7 +22,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from treefold.family import Sharing
-from treefold.model_selection.engine import Engine, Result, find_tree
+from treefold.model_selection.candidates import find_tree
+from treefold.model_selection.engine import Engine, Result
 from treefold.model_selection.judging import Judge
 from treefold.model_selection.splits import Split
 from treefold.model_selection.study import open_study

@@ -1,0 +1,313 @@
+"""Nested cross-validation: what a search by cross-validation is worth, from one family of trees.
+
+The folds are strata. For each outer fold the inner folds are the others, so that the training sets
+are all rows without one fold (the outer ones) and all rows without two (the inner ones, each of
+which serves two outer folds).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn import model_selection as theirs
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, PredefinedSplit
+from sklearn.model_selection._validation import _score
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from treefold.exceptions import InputError, ParameterError
+from treefold.model_selection.candidates import find_tree
+from treefold.model_selection.engine import Engine, Result
+from treefold.model_selection.judging import Judge
+from treefold.model_selection.one_se import one_standard_error
+from treefold.model_selection.search import tabulate
+from treefold.model_selection.splits import Split
+from treefold.model_selection.study import Study, open_study
+from treefold.scoring import resolve_scoring
+
+__all__ = ["nested_cross_validate"]
+
+_KNOWN = theirs.cross_validate._skl_parameter_constraints
+_RULES: dict[str, Any] = {"best": True, "one_se": one_standard_error}
+_CONSTRAINTS = {
+    **{name: _KNOWN[name] for name in ("estimator", "X", "y", "groups", "cv", "n_jobs", "verbose")},
+    **{name: _KNOWN[name] for name in ("params", "error_score")},
+    **{name: _KNOWN[name] for name in ("return_estimator", "return_indices")},
+    "param_grid": [dict, list],
+    "scoring": theirs.cross_val_score._skl_parameter_constraints["scoring"],
+    "rule": [StrOptions(set(_RULES)), callable],
+    "return_final_estimator": ["boolean"],
+}
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+def nested_cross_validate(
+    estimator: Any,
+    param_grid: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    scoring: Any = None,
+    rule: str | Callable[[dict[str, Any]], int] = "best",
+    cv: Any = None,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    error_score: Any = np.nan,
+    return_estimator: bool = False,
+    return_indices: bool = False,
+    return_final_estimator: bool = False,
+    verbose: int = 0,
+) -> dict[str, Any]:
+    """Tell what choosing parameters by cross-validation is worth, on rows that did not choose.
+
+    For each fold, parameters are chosen by cross-validation over the other folds, and the estimator
+    with these parameters, fitted to the other folds, is scored on the fold. This is what
+    scikit-learn's GridSearchCV gives with the folds as its `cv`, inside a cross-validation over the
+    same folds; but each training set grows once, together with all others, and each candidate that
+    differs in path parameters only costs no growth.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A decision tree of treefold, a pipeline that ends in one, or any other estimator.
+    param_grid : dict, or list of dicts
+        Values of each parameter.
+    X : array, sparse matrix, data frame, list of rows or Table
+        The data.
+    y : array of shape (n_rows,)
+        The targets.
+    groups : array of shape (n_rows,), default=None
+        Groups of rows, for splitters that keep them together.
+    scoring : str, callable or None, default=None
+        What to choose and to score by; None for the estimator's own `score`.
+    rule : {"best", "one_se"} or callable, default="best"
+        How to choose: the highest mean score, the rule of `one_standard_error`, or a function of
+        `cv_results_` that gives an index.
+    cv : int, splitter, iterable of splits or None, default=None
+        The folds: no row may be held out twice, and each split trains on all rows that it does not
+        hold out. None for five folds.
+    n_jobs : int, default=None
+        Threads. None means one, or what the estimator says; -1 all cores.
+    params : dict, default=None
+        Passed to `fit` (such as `sample_weight`), or routed.
+    error_score : "raise" or number, default=nan
+        The score where a fit fails.
+    return_estimator, return_indices, return_final_estimator : bool, default=False
+        Whether to return the chosen estimator of each fold, the rows of each fold, and the
+        estimator whose parameters are chosen by cross-validation over all folds, fitted to all
+        rows.
+    verbose : int, default=0
+        How much to print.
+
+    Returns
+    -------
+    dict
+        `test_score`, `best_params` and `inner_score` (the mean score by which they were chosen),
+        one per fold; and what else was asked for: `estimator`, `indices`, `final_estimator`.
+
+    Examples
+    --------
+    >>> from treefold import DecisionTreeClassifier
+    >>> from treefold.model_selection import nested_cross_validate
+    >>> X, y = [[float(row)] for row in range(12)], [0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1]
+    >>> results = nested_cross_validate(
+    ...     DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, X, y, cv=3
+    ... )
+    >>> sorted(results)
+    ['best_params', 'inner_score', 'test_score']
+    """
+    asked = dict(locals())
+    scorer = check_scoring(estimator, scoring)
+    study = open_study("nested_cross_validate", asked, scorer)
+    folds = _find_folds(study.splits)
+    search = theirs.GridSearchCV(
+        estimator,
+        param_grid,
+        scoring=scorer,
+        refit=_RULES[rule] if isinstance(rule, str) else rule,
+        error_score=error_score,
+    )
+    is_ours = find_tree(estimator) is not None
+    way: _Way = (_Family if is_ours else _Searches)(search, study, folds, asked)
+    choices = [way.choose(outer) for outer in range(len(folds))]
+    answer: dict[str, Any] = {
+        "test_score": np.array([choice.test_score for choice in choices]),
+        "best_params": [dict(choice.params) for choice in choices],
+        "inner_score": np.array([choice.inner_score for choice in choices]),
+    }
+    if return_estimator:
+        answer["estimator"] = [choice.estimator for choice in choices]
+    if return_indices:
+        train, test = zip(*(split.pair for split in study.splits), strict=True)
+        answer["indices"] = {"train": train, "test": test}
+    if return_final_estimator:
+        answer["final_estimator"] = way.fit_final()
+    return answer
+
+
+def _find_folds(splits: Sequence[Split]) -> list[NDArray[Any]]:
+    """Give the test rows of each split, if they can be strata."""
+    if len(splits) < 3:
+        raise InputError(
+            f"nested_cross_validate needs at least 3 folds, but cv gives {len(splits)}: one to "
+            "test, and two to choose parameters by. Give a larger cv."
+        )
+    n_held_out = np.zeros(splits[0].n_rows, dtype=np.int64)
+    for number, split in enumerate(splits):
+        own = np.zeros(split.n_rows, dtype=np.int64)
+        is_regular = split.is_regular
+        if is_regular:
+            np.add.at(own, split.test, 1)
+            is_regular = np.array_equal(np.flatnonzero(own == 0), np.sort(split.train))
+        n_held_out += own
+        if not is_regular or n_held_out.max() > 1:
+            raise InputError(
+                "nested_cross_validate needs folds: no row may be held out twice, and a split must "
+                f"train on all rows that it does not hold out. Split {number} of cv does not. Use "
+                "KFold, StratifiedKFold, GroupKFold or PredefinedSplit."
+            )
+    return [split.test for split in splits]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What was chosen for one outer fold."""
+
+    params: Mapping[str, Any]
+    inner_score: float
+    test_score: float
+    estimator: Any  # None if nobody asks
+
+
+class _Way(Protocol):
+    def choose(self, outer: int) -> _Choice:
+        """Choose by the other folds, and score on this one."""
+
+    def fit_final(self) -> Any:
+        """Choose by all folds, and fit to all rows."""
+
+
+class _Family:
+    """All training sets of all settings, grown together."""
+
+    def __init__(
+        self, search: Any, study: Study, folds: list[NDArray[Any]], asked: Mapping[str, Any]
+    ) -> None:
+        self._search, self._data = search, study.data
+        self._n_folds = len(folds)
+        self._candidates = list(ParameterGrid(search.param_grid))
+        self._returns_estimator = asked["return_estimator"]
+        self._splits, self._places = _make_splits(folds, study.data.n_rows)
+        self._score_params = study.routed.score
+        inner_params = _route_inner(search, asked, study)
+        self._scores_alike = inner_params.keys() == self._score_params.keys()
+        scorers = resolve_scoring(search.estimator, search.scoring, search.error_score)
+        judge = Judge(study.data, scorers, inner_params, search.error_score)
+        keep: list[int | None] = [None] if asked["return_final_estimator"] else []
+        if self._returns_estimator or not self._scores_alike:
+            keep += range(self._n_folds)
+        self._engine = Engine(
+            search.estimator, self._splits, judge, keep=keep, verbose=asked["verbose"]
+        )
+        self._results = self._engine.evaluate(self._candidates)
+        if isinstance(self._results[0]["test_scores"], dict):
+            raise ParameterError(
+                "nested_cross_validate chooses by one metric, but scoring gave "
+                f"{list(self._results[0]['test_scores'])}. Give one of them."
+            )
+
+    def choose(self, outer: int) -> _Choice:
+        inner = [self._places[outer, other] for other in range(self._n_folds) if other != outer]
+        best, table = self._select(inner)
+        score = self._result(best, outer)["test_scores"]
+        estimator = None
+        if self._returns_estimator or not self._scores_alike:
+            estimator, _ = self._engine.fit(best, outer)
+        if not self._scores_alike:
+            score = self._score(estimator, outer)
+        mean = float(table["mean_test_score"][best])
+        return _Choice(self._candidates[best], mean, score, estimator)
+
+    def fit_final(self) -> Any:
+        best, _ = self._select(range(self._n_folds))
+        return self._engine.fit(best)[0]
+
+    def _result(self, number: int, split_number: int) -> Result:
+        return self._results[number * len(self._splits) + split_number]
+
+    def _select(self, splits: Sequence[int]) -> tuple[int, dict[str, Any]]:
+        """Select the best candidate by its scores on some splits."""
+        search, n_candidates = self._search, len(self._candidates)
+        own = [self._result(number, split) for number in range(n_candidates) for split in splits]
+        table = tabulate(search, self._candidates, own)
+        return int(search._select_best_index(search.refit, "score", table)), table
+
+    def _score(self, estimator: Any, outer: int) -> float:
+        test = self._splits[outer].test
+        X, y = self._data.take(test)
+        params = self._data.cut(self._score_params, test)
+        search = self._search
+        return float(_score(estimator, X, y, search.scoring, params, search.error_score))
+
+
+def _make_splits(
+    folds: Sequence[NDArray[Any]], n_rows: int
+) -> tuple[list[Split], dict[tuple[int, int], int]]:
+    """Make the outer splits, then the inner ones, and tell the places of (outer, inner)."""
+    splits = [Split(n_rows, fold) for fold in folds]
+    sorted_folds = [np.sort(fold) for fold in folds]
+    places = {}
+    for pair in combinations(range(len(folds)), 2):
+        for outer, inner in (pair, pair[::-1]):
+            places[outer, inner] = len(splits)
+            splits.append(
+                Split(n_rows, sorted_folds[inner], left_out=sorted_folds[outer], twins=pair)
+            )
+    return splits, places
+
+
+def _route_inner(search: Any, asked: Mapping[str, Any], study: Study) -> Mapping[str, Any]:
+    """Find what a search passes to the scorer: its weights, where scikit-learn's does."""
+    if get_config()["enable_metadata_routing"]:
+        return study.routed.score
+    routed: Mapping[str, Any] = search._get_routed_params_for_fit(dict(asked["params"] or {}))[
+        "scorer"
+    ]["score"]
+    return routed
+
+
+class _Searches:
+    """One search of scikit-learn's per outer fold, for estimators of other libraries."""
+
+    def __init__(
+        self, search: Any, study: Study, folds: list[NDArray[Any]], asked: Mapping[str, Any]
+    ) -> None:
+        self._search, self._study, self._folds = search, study, folds
+        self._fold_of = np.full(study.data.n_rows, -1)
+        for number, fold in enumerate(folds):
+            self._fold_of[fold] = number
+
+    def choose(self, outer: int) -> _Choice:
+        data, search = self._study.data, self._search
+        is_train = self._fold_of != outer
+        found = self._fit(np.flatnonzero(is_train))
+        X, y = data.take(self._folds[outer])
+        params = data.cut(self._study.routed.score, self._folds[outer])
+        score = _score(found.best_estimator_, X, y, search.scoring, params, search.error_score)
+        mean = float(found.cv_results_["mean_test_score"][found.best_index_])
+        return _Choice(found.best_params_, mean, score, found.best_estimator_)
+
+    def fit_final(self) -> Any:
+        return self._fit(np.arange(len(self._fold_of))).best_estimator_
+
+    def _fit(self, rows: NDArray[Any]) -> Any:
+        data = self._study.data
+        search = clone(self._search).set_params(cv=PredefinedSplit(self._fold_of[rows]))
+        X, y = data.take(rows)
+        return search.fit(X, y, **data.cut(data.fit_params, rows))
