@@ -259,7 +259,7 @@ def test_what_does_not_fit_in_memory_grows_twice(monkeypatch):
     y = DATA.targets["two classes"]
     expected = DecisionTreeClassifierCV(cv=FOLDS).fit(DATA.X, y)
     monkeypatch.setattr("treefold.cross_fit._MOST_ROWS", 500)
-    monkeypatch.setattr("treefold.cross_fit._MOST_ANSWERS", 300)
+    monkeypatch.setattr("treefold.stems._MOST_ANSWERS", 300)
     model = DecisionTreeClassifierCV(cv=FOLDS).fit(DATA.X, y)
     assert_same_tree(model, expected)
     for facts in ("cv_results_", "stability_"):

@@ -20,7 +20,7 @@ from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params
 
-from treefold.cross_fit import TUNABLE, CrossFit, Found, Judge, Setting, become, plan_settings
+from treefold.cross_fit import CrossFit, Found
 from treefold.evaluation import Evaluation
 from treefold.exceptions import InputError, ParameterError
 from treefold.interop import to_sklearn
@@ -28,6 +28,7 @@ from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split, read_splits
 from treefold.rules import check_parameters
 from treefold.scoring import Scoring, resolve_scoring
+from treefold.stems import TUNABLE, Judge, Setting, become, plan_settings
 from treefold.table import Table
 from treefold.threads import effective_n_jobs
 from treefold.tuning import Trials, choose, make_results

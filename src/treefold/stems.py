@@ -1,0 +1,174 @@
+"""One full tree per setting and training set, a *stem*, and the scores of what is cut from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from treefold import _native
+from treefold.estimator import BaseDecisionTree
+from treefold.exceptions import ParameterError
+from treefold.model import Tree
+from treefold.model_selection.ground import Ground, Training
+from treefold.model_selection.splits import Split
+from treefold.replay import Cell, make_cell, replay_nodes, replay_tree
+from treefold.scoring import Scoring, score_cells, score_rows
+from treefold.tuning import expand
+
+__all__ = ["TUNABLE", "Judge", "Parameters", "Setting", "Stem", "become", "plan_settings"]
+
+Floats = NDArray[np.float64]
+Parameters = dict[str, Any]
+
+TUNABLE = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "class_weight",
+    "ccp_alpha",
+)
+_LIMITS = ("max_depth", "min_samples_split", "min_impurity_decrease", "max_leaf_nodes")
+_NO_SPLIT = {
+    "max_depth": None,
+    "min_samples_split": 2,
+    "min_impurity_decrease": 0.0,
+    "max_leaf_nodes": None,
+    "ccp_alpha": np.finfo(np.float64).max,
+}
+_MOST_ANSWERS = 2**21  # nodes of cells and rows that are scored at one time
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Candidates that are cut from one full tree."""
+
+    estimator: BaseDecisionTree  # with what they have in common
+    fixed: Parameters
+    limits: Sequence[Parameters]  # path parameters other than ccp_alpha
+    ccp_alphas: Sequence[float] | None  # None: the pruning path of each tree
+
+
+def plan_settings(
+    parameters: Parameters, make_tree: Callable[[Parameters], BaseDecisionTree]
+) -> list[Setting]:
+    """Combine the parameters of an estimator, lists of candidates among them."""
+    common = {name: value for name, value in parameters.items() if name not in _LIMITS}
+    alphas = common.pop("ccp_alpha")
+    is_path = isinstance(alphas, str) and alphas == "path"
+    strengths = None if is_path else [each["ccp_alpha"] for each in expand({"ccp_alpha": alphas})]
+    limits = list(expand({name: parameters[name] for name in _LIMITS}))
+    settings = []
+    for fixed in expand(common):
+        for limit in limits:
+            for strength in strengths or [0.0]:
+                make_tree({**fixed, **limit, "ccp_alpha": strength})  # raises if it has no meaning
+        tree = make_tree({**fixed, **limits[0], "ccp_alpha": 0.0})
+        settings.append(Setting(tree, fixed, limits, strengths))
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """The full tree of one setting on one training set."""
+
+    setting: Setting
+    training: Training
+    tree: _native.Tree
+
+    def cells(self, candidates: Iterable[Parameters]) -> list[Cell]:
+        """Resolve candidates against the rows of this training set."""
+        return [make_cell(params, self.training.target.n_rows) for params in candidates]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores candidates on held-out rows. Unlike a fold's own fit, it knows all classes."""
+
+    ground: Ground
+    scoring: Scoring
+    options: Callable[[NDArray[Any]], Mapping[str, Any]]  # of `score_cells`, for some rows
+    is_pooled: bool = False
+    n_threads: int = 1
+
+    def score(self, stem: Stem, split: Split, candidates: Sequence[Parameters]) -> NDArray[Any]:
+        """Score each candidate; if rows are pooled, give their values instead."""
+        rows = self._list_rows(split)
+        leaves = self.ground.find_leaves(stem.tree, rows, self.n_threads)
+        step = max(1, _MOST_ANSWERS // len(leaves))
+        parts = []
+        for first in range(0, len(candidates), step):
+            some = candidates[first : first + step]
+            nodes = replay_nodes(stem.tree, leaves, stem.cells(some), self.n_threads)
+            parts.append(self._score_nodes(stem, rows, nodes, some))
+        return np.concatenate(parts)
+
+    def score_root(self, stem: Stem, split: Split) -> NDArray[Any]:
+        """Score a tree without any split."""
+        rows = self._list_rows(split)
+        stump = {**stem.setting.fixed, **_NO_SPLIT}
+        return self._score_nodes(stem, rows, np.zeros((1, len(rows)), dtype=np.int64), [stump])
+
+    def _list_rows(self, split: Split) -> NDArray[Any]:
+        """List the held-out rows that exist."""
+        weights = self.ground.target.weights
+        return split.test if weights is None else split.test[weights[split.test] > 0]
+
+    def _score_nodes(
+        self,
+        stem: Stem,
+        rows: NDArray[Any],
+        nodes: NDArray[np.int64],
+        candidates: Sequence[Parameters],
+    ) -> NDArray[Any]:
+        value, target = stem.tree.value, self.ground.target
+        if self.is_pooled:
+            return value[nodes]
+        found = score_cells(
+            self.scoring,
+            target.values[rows],
+            nodes,
+            value,
+            target.classes,
+            estimator_of=lambda cell: self._make_estimator(stem, candidates[cell]),
+            **self.options(rows),
+        )
+        if found.keys() != {"score"}:
+            raise ParameterError(
+                f"scoring must give one number, but gave {sorted(found)}. Choose one of them."
+            )
+        return found["score"]
+
+    def _make_estimator(self, stem: Stem, params: Parameters) -> Any:
+        """Make a fitted tree of a candidate, for scorers that may look at more than predictions."""
+        native = replay_tree(stem.tree, stem.cells([params])[0])
+        estimator = clone(stem.setting.estimator).set_params(**params)
+        return become(estimator, native, self.ground, stem.training)
+
+    def combine(self, parts: Sequence[NDArray[Any]], splits: Sequence[Split]) -> Floats:
+        """Give scores of shape (n_candidates, n_splits); one column if rows are pooled."""
+        if not self.is_pooled:
+            return np.stack(parts, axis=1)
+        rows = np.concatenate([self._list_rows(split) for split in splits])
+        target = self.ground.target
+        found = score_rows(
+            self.scoring,
+            target.values[rows],
+            np.concatenate(parts, axis=1),
+            target.classes,
+            **self.options(rows),
+        )
+        return found["score"].reshape(-1, 1)
+
+
+def become(estimator: Any, native: _native.Tree, ground: Ground, training: Training) -> Any:
+    """Turn an estimator into one that has this tree."""
+    table = ground.table
+    tree = Tree(native, table.schema, np.flatnonzero(table._native.has_missing))
+    return estimator._become(tree, ground.target.classes, training.rules.max_features)
