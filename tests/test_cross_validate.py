@@ -1,5 +1,7 @@
 """cross_validate and its kin give what scikit-learn's functions give on our estimators."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -303,6 +305,46 @@ def test_a_table_is_accepted():
     np.testing.assert_array_equal(results["test_score"], expected["test_score"])
     with pytest.raises(InputError, match="cannot be cut out of a Table"):
         ours.cross_validate(TREES[0], table, Y, cv=[(NOTHING, np.arange(3))])
+
+
+def test_draws_from_the_global_state_come_in_the_order_of_the_splits():
+    tree = DecisionTreeClassifier(max_features=1)
+    results = []
+    for module in (ours, theirs):
+        np.random.seed(5)
+        results.append(module.cross_validate(tree, X, Y, return_estimator=True))
+    assert_same(*results)
+
+
+def test_memory_does_not_grow_with_folds_times_rows(monkeypatch):
+    """Splits are kept as their test rows, and members grow as many at a time as memory allows."""
+    from treefold.model_selection import plants, splits  # noqa: PLC0415
+
+    n_rows = 4_000
+    for cv in (theirs.LeaveOneOut(), theirs.KFold(n_rows)):
+        kept = splits.read_splits(cv, np.zeros((n_rows, 1)), None, n_rows)
+        assert all(split.listed_train is None for split in kept)
+        assert sum(split.test.nbytes for split in kept) == 8 * n_rows
+    n_members = []
+    grow = plants.grow_family
+
+    def counting(table, target, members, **options):
+        n_members.append(len(members))
+        return grow(table, target, members, **options)
+
+    monkeypatch.setattr(plants, "grow_family", counting)
+    monkeypatch.setattr(plants, "_MOST_ROWS", 1_000)
+    monkeypatch.setattr(plants, "_FEW_TREES", 1)
+    options = {"cv": theirs.LeaveOneOut()}
+    results = ours.cross_validate(TREES[0], X[:60], Y[:60], **options)
+    assert n_members == [17, 17, 17, 9]
+    assert_same(results, theirs.cross_validate(TREES[0], X[:60], Y[:60], **options))
+
+
+def test_times_of_fits_add_up_to_no_more_than_the_wall_time():
+    start = time.perf_counter()
+    results = ours.cross_validate(TREES[0], X, Y, cv=9)
+    assert 0 < results["fit_time"].sum() <= time.perf_counter() - start
 
 
 # Pipelines, other estimators, routing ------------------------------------------------------------

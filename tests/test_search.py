@@ -116,6 +116,7 @@ def leaves_and_accuracy(estimator, X, y):
         (["accuracy", "f1_macro"], False),
         (["accuracy", "f1_macro"], True),
         ({"a": "accuracy", "b": make_scorer(accuracy_score, normalize=False)}, "b"),
+        ({"score": "accuracy", "f1": "f1_macro"}, "score"),
         (leaves_and_accuracy, "right"),
         (leaves_and_accuracy, True),
         (lambda estimator, X, y: -estimator.tree_.node_count, True),

@@ -34,6 +34,7 @@ from treefold.model_selection.judging import Judge, UnreadableRowsError
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
 from treefold.model_selection.plants import Growth, Plant, Seed
 from treefold.model_selection.splits import Split
+from treefold.progress import Progress
 
 __all__ = ["Engine", "Result"]
 
@@ -75,13 +76,19 @@ class Engine:
         self._parameters = parameters
         self._kept.clear()
         results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
-        for candidates in group_candidates(self._estimator, parameters).values():
-            runs = plan_runs(candidates)
-            # With several settings, the tree of all rows grows when its setting is known.
-            with_final = None in self._keep and len(runs) == 1 and len(runs[0]) == 1
-            for batch in self._make_batches(candidates[0]):
-                for run in runs:
-                    self._evaluate_run(batch, run, with_final, results)
+        groups = [
+            (candidates[0], plan_runs(candidates))
+            for candidates in group_candidates(self._estimator, parameters).values()
+        ]
+        n_settings = sum(len(run) for _, runs in groups for run in runs)
+        n_rows = sum(self._splits[number].n_train for number in self._regular)
+        with Progress("growing trees", n_settings * n_rows, self._verbose) as self._progress:
+            for first, runs in groups:
+                # With several settings, the tree of all rows grows when its setting is known.
+                with_final = None in self._keep and len(runs) == 1 and len(runs[0]) == 1
+                for batch in self._make_batches(first):
+                    for run in runs:
+                        self._evaluate_run(batch, run, with_final, results)
         self.work.setdefault("mode", "scikit-learn")
         return [
             self._fit_alone(place) if result is None else result
@@ -143,6 +150,9 @@ class Engine:
                 self._keep_plant(plant)
             if plant.seed.split is not None:
                 self._record(plant, plant.seed.split, results)
+                self._progress.advance(plant.seed.split.n_train)
+        if isinstance(self._estimator, Pipeline):
+            self.work["mode"] = "pipeline"
 
     def _keep_plant(self, plant: Plant) -> None:
         for place, candidate in enumerate(plant.seed.setting.candidates):

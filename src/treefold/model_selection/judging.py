@@ -72,11 +72,12 @@ class Judge:
         assert self.scoring is not None
         rows = split.rows(side)
         takes_X = self.may_look_at_trees and not self.data.is_table
+        takes_y = any(metric is None for metric in self.scoring.metrics.values())
         arguments = {
             "present": plant.field.list_classes(plant.training),
             "X": self.data.take(rows)[0] if takes_X else None,
-            "y": self.data.take_y(rows),
-            "score_params": self.data.cut(self.score_params, rows),
+            "y": self.data.take_y(rows) if takes_y else None,
+            "score_params": self.data.cut(self.score_params, rows) if self.score_params else None,
             "error_score": self.error_score,
         }
         truth = plant.field.read_truth(split, side)
@@ -97,7 +98,9 @@ class Judge:
         self, plant: Plant, truth: NDArray[Any], leaves: NDArray[np.int64]
     ) -> list[float] | None:
         """Score all cells by counts, if that is enough."""
-        if self.scoring is None or self.score_params or plant.has_one_shape:
+        if self.scoring is None or self.scoring.is_multimetric:
+            return None
+        if self.score_params or plant.has_one_shape:
             return None
         scores = score_counts(
             self.scoring,

@@ -19,7 +19,8 @@ from treefold.replay import Cell, full_rules, replay_nodes, replay_tree
 
 __all__ = ["Growth", "Plant", "Seed"]
 
-_MOST_ROWS = 2**26  # row numbers of the members that grow at one time: 256 MB
+_MOST_ROWS = 2**24  # training rows of the trees that grow at one time, if they are many
+_FEW_TREES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Growth:
             cells = twins[0].setting.list_cells(training.target.n_rows)
             waiting.append(_Sown(twins, training, cells))
             n_rows += len(rows)
-            if n_rows > _MOST_ROWS:
+            if n_rows > _MOST_ROWS and len(waiting) >= _FEW_TREES:
                 yield from self._grow_together(field, waiting, start - seconds)
                 waiting, n_rows = [], 0
                 seconds, start = 0.0, time.perf_counter()
@@ -119,8 +120,13 @@ class Growth:
 
     def _add_work(self, work: dict[str, Any]) -> None:
         for name, value in work.items():
-            is_count = isinstance(value, int | float) and not isinstance(value, bool)
-            self.work[name] = self.work.get(name, 0) + value if is_count else value
+            before = self.work.get(name)
+            if before is None or isinstance(value, str):
+                self.work[name] = value
+            elif name.startswith("peak"):
+                self.work[name] = max(before, value)
+            else:
+                self.work[name] = _add(before, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,16 @@ def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
             return None
         asked.append(rows)
     return np.concatenate(asked)
+
+
+def _add(one: Any, other: Any) -> Any:
+    """Add counts, or lists of counts whose ends may lie apart."""
+    if not isinstance(one, list | np.ndarray):
+        return one + other
+    total = np.zeros(max(len(one), len(other)), dtype=np.asarray(one).dtype)
+    total[: len(one)] += one
+    total[: len(other)] += other
+    return total.tolist() if isinstance(one, list) else total
 
 
 def _loosen(sown: _Sown) -> Training:

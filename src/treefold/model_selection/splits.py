@@ -58,7 +58,10 @@ class Split:
 
     def train_rows(self) -> NDArray[np.uint32]:
         """The training rows, ascending."""
-        return np.sort(self.train).astype(np.uint32)
+        rows = self.train.astype(np.uint32)
+        if self.listed_train is not None:
+            rows.sort()
+        return rows
 
     @property
     def is_regular(self) -> bool:
