@@ -400,7 +400,8 @@ void bind_tree(nb::module_& m) {
              [](const Tree& self) {
                  PruningPath path = pruning_path(self);
                  return nb::make_tuple(give(std::move(path.alphas)),
-                                       give(std::move(path.impurities)));
+                                       give(std::move(path.impurities)),
+                                       give(std::move(path.n_leaves)));
              })
         .def("feature_importances",
              [](const Tree& self) { return give(feature_importances(self)); });

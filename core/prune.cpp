@@ -28,6 +28,7 @@ public:
     }
 
     double impurity() const { return leaf_risk_[0]; }
+    int64_t n_leaves() const { return n_leaves_[0]; }
 
     // Cuts all splits that share the least alpha, given the alpha reached so far, and says each of them.
     // False when none is left.
@@ -112,10 +113,11 @@ RiskTree risks_of(const Tree& tree) {
 
 PruningPath pruning_path(const Tree& tree) {
     WeakestLink links(risks_of(tree));
-    PruningPath path{{0.0}, {links.impurity()}};
+    PruningPath path{{0.0}, {links.impurity()}, {links.n_leaves()}};
     for (double alpha = 0.0; links.cut_next(alpha, [](uint32_t) {});) {
         path.alphas.push_back(alpha);
         path.impurities.push_back(links.impurity());
+        path.n_leaves.push_back(links.n_leaves());
     }
     return path;
 }

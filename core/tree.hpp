@@ -59,6 +59,7 @@ Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept);
 
 struct PruningPath {
     std::vector<double> alphas, impurities;
+    std::vector<int64_t> n_leaves;
 };
 PruningPath pruning_path(const Tree& tree);
 Tree prune(const Tree& tree, double ccp_alpha);

@@ -176,7 +176,7 @@ def test_published_alphas_can_be_used_back(criterion, data):
 def test_pruning_twice_is_pruning_once(criterion, data, part):
     X, y = data
     full = make(criterion).fit(X, y).tree_._native
-    alphas, _ = full.pruning_path()
+    alphas = full.pruning_path()[0]
     alpha = float(alphas[int(part * (len(alphas) - 1))])
     once = full.prune(alpha)
     twice = once.prune(alpha)

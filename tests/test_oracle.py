@@ -132,6 +132,11 @@ def test_core_routes_rows_as_the_twin_does(criterion):
         assert paths == [visited_nodes(read, row) for row in strange], case
 
 
+def last_of_equals(alphas, n_leaves):
+    """What is left where all cuts of an alpha have been made."""
+    return [int(n_leaves[np.flatnonzero(alphas == alpha)[-1]]) for alpha in alphas]
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_core_prunes_the_weakest_links(criterion):
     rng = random.Random(f"prune {criterion} {BASE_SEED}")
@@ -141,9 +146,10 @@ def test_core_prunes_the_weakest_links(criterion):
         read = read_tree(tree)
         children = list(zip(read.children_left, read.children_right, strict=True))
         costs = node_costs(read.impurity, read.weighted_n_node_samples)
-        alphas, impurities = tree.pruning_path()
+        alphas, impurities, n_leaves = tree.pruning_path()
         assert alphas[0] == 0, case
         assert (np.diff(alphas) >= 0).all(), case
+        assert [tree.prune(a).n_leaves for a in alphas] == last_of_equals(alphas, n_leaves), case
         assert (np.diff(impurities) >= -1e-12 * (1 + abs(impurities[-1]))).all(), case
         expected = pruning_path(children, costs)
         tolerance = 1e-10 * (1 + float(costs[0]))

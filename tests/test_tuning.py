@@ -32,26 +32,31 @@ def test_no_candidates_are_an_error(nothing):
 
 
 def test_strengths_are_geometric_midpoints():
-    assert find_strengths(np.array([0.0, 0.0, 1.0, 4.0, 4.0, 9.0])).tolist() == [0, 2, 6, 90]
-    assert find_strengths(np.array([0.0])).tolist() == [0.0]
-    assert find_strengths(np.array([0.0, 0.0])).tolist() == [0.0]
+    alphas = np.array([0.0, 0.0, 1.0, 4.0, 4.0, 9.0])
+    strengths, n_leaves = find_strengths(alphas, np.array([9, 8, 5, 4, 3, 1]))
+    assert strengths.tolist() == [0, 2, 6, 90]
+    assert n_leaves.tolist() == [8, 5, 3, 1]
+    for nothing in (np.array([0.0]), np.array([0.0, 0.0])):
+        strengths, n_leaves = find_strengths(nothing, np.array([2, 1][-len(nothing) :]))
+        assert strengths.tolist() == [0.0]
+        assert n_leaves.tolist() == [1]
 
 
 def test_strengths_survive_extreme_alphas():
     neighbours = np.array([0.0, 1.0, np.nextafter(1.0, 2.0)])
-    assert find_strengths(neighbours)[1] == 1.0
-    tiny = find_strengths(np.array([0.0, 5e-324, 1e-300, 1e308]))
+    assert find_strengths(neighbours, np.arange(3))[0][1] == 1.0
+    tiny, _ = find_strengths(np.array([0.0, 5e-324, 1e-300, 1e308]), np.arange(4))
     assert (np.diff(tiny) > 0).all()
     assert np.isfinite(tiny).all()
 
 
 def test_each_strength_gives_another_tree_of_the_path():
     X, y = load_diabetes(return_X_y=True)
-    model = DecisionTreeRegressor(min_samples_leaf=10)
-    path = model.cost_complexity_pruning_path(X, y).ccp_alphas
-    strengths = find_strengths(path)
+    model = DecisionTreeRegressor(min_samples_leaf=10).fit(X, y)
+    alphas, _, sizes = model.tree_._native.pruning_path()
+    strengths, n_leaves = find_strengths(alphas, sizes)
     leaves = [model.set_params(ccp_alpha=a).fit(X, y).get_n_leaves() for a in strengths]
-    assert len(strengths) == len(np.unique(path))
+    assert leaves == n_leaves.tolist()
     assert (np.diff(leaves) < 0).all()
     assert leaves[-1] == 1
     assert leaves[0] == model.set_params(ccp_alpha=0.0).fit(X, y).get_n_leaves()

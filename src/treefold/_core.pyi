@@ -148,8 +148,10 @@ class Tree:
         """indptr and indices (ascending) of the nodes that each row visits."""
     def prune(self, ccp_alpha: float) -> Tree:
         """The smallest subtree that weakest-link pruning reaches with alphas <= ccp_alpha."""
-    def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """ccp_alphas (first 0.0, never falling) and total leaf impurities of the path."""
+    def pruning_path(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """ccp_alphas (first 0.0, never falling), total leaf impurities and leaves of the path."""
     def feature_importances(self) -> NDArray[np.float64]:
         """Weighted impurity decrease per column, over the root's weight; not normalised."""
 

@@ -39,7 +39,7 @@ class Candidates:
     """The candidates of one setting, and the leaves of their trees of all rows."""
 
     params: list[Parameters]
-    n_leaves: NDArray[np.int64]
+    n_leaves: NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,18 +197,28 @@ class CrossFit:
 def _find_candidates(setting: Setting, final: Stem) -> Candidates:
     """List the candidates of a setting; their strengths of pruning may follow from its tree."""
     params: list[Parameters] = []
-    sizes: list[NDArray[np.int64]] = []
+    sizes: list[NDArray[np.integer[Any]]] = []
     for limit in setting.limits:
-        strengths = setting.ccp_alphas
-        if strengths is None:
-            unpruned = replay_tree(final.tree, final.cells([{**limit, "ccp_alpha": 0.0}])[0])
-            strengths = find_strengths(unpruned.pruning_path()[0]).tolist()
-        mine = [_sort({**setting.fixed, **limit, "ccp_alpha": each}) for each in strengths]
-        n_leaves, _ = replay_sizes(final.tree, final.cells(mine))
-        kept = thin(n_leaves) if setting.ccp_alphas is None else np.arange(len(mine))
-        params += [mine[place] for place in kept]
-        sizes.append(n_leaves[kept])
+        if setting.ccp_alphas is None:
+            strengths, n_leaves = _find_strengths(final, limit)
+        else:
+            strengths = setting.ccp_alphas
+            cells = final.cells({**limit, "ccp_alpha": each} for each in strengths)
+            n_leaves, _ = replay_sizes(final.tree, cells)
+        params += [_sort({**setting.fixed, **limit, "ccp_alpha": each}) for each in strengths]
+        sizes.append(n_leaves)
     return Candidates(params, np.concatenate(sizes))
+
+
+def _find_strengths(
+    final: Stem, limit: Parameters
+) -> tuple[Sequence[float], NDArray[np.integer[Any]]]:
+    """Find the strengths of pruning that make different trees, and the leaves of these."""
+    unpruned = replay_tree(final.tree, final.cells([{**limit, "ccp_alpha": 0.0}])[0])
+    alphas, _, n_leaves = unpruned.pruning_path()
+    strengths, sizes = find_strengths(alphas, n_leaves)
+    kept = thin(sizes)
+    return strengths[kept].tolist(), sizes[kept]
 
 
 def _sort(params: Parameters) -> Parameters:

@@ -180,7 +180,7 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         >>> path.ccp_alphas
         array([0. , 0.5])
         """
-        ccp_alphas, impurities = self._grow(X, y, sample_weight).native.pruning_path()
+        ccp_alphas, impurities, _ = self._grow(X, y, sample_weight).native.pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
     def to_sklearn(self) -> Any:

@@ -47,21 +47,24 @@ def _list_candidates(name: str, value: Any) -> list[Any]:
     return distinct
 
 
-def find_strengths(ccp_alphas: Floats) -> Floats:
-    """Find one strength of pruning for each tree of a pruning path, rising.
+def find_strengths(
+    ccp_alphas: Floats, n_leaves: NDArray[np.integer[Any]]
+) -> tuple[Floats, NDArray[np.integer[Any]]]:
+    """Find one strength of pruning for each tree of a pruning path, rising, and its leaves.
 
     The first leaves the tree as it is. The others are geometric midpoints of the alphas at which
     the tree changes and of the next ones, because the trees of the folds change elsewhere. The last
     is ten times the last alpha, close enough to infinity: no split is left in any fold.
     """
-    alphas = np.unique(ccp_alphas[ccp_alphas > 0])
-    if len(alphas) == 0:
-        return np.zeros(1)
-    low, high = alphas[:-1], alphas[1:]
+    alphas = np.unique(ccp_alphas)  # the first is zero
+    sizes = n_leaves[np.searchsorted(ccp_alphas, alphas, side="right") - 1]
+    if len(alphas) == 1:
+        return np.zeros(1), sizes
+    low, high = alphas[1:-1], alphas[2:]
     middle = np.sqrt(low) * np.sqrt(high)
     middle = np.where((middle > low) & (middle < high), middle, low)  # rounding
     last = min(10 * float(alphas[-1]), float(np.finfo(np.float64).max))
-    return np.concatenate(([0.0], middle, [last]))
+    return np.concatenate(([0.0], middle, [last])), sizes
 
 
 def thin(n_leaves: NDArray[np.integer[Any]], most: int = _MOST_STRENGTHS) -> NDArray[np.int64]:
