@@ -120,18 +120,27 @@ Criterion parse_criterion(const std::string& name) {
     throw DataError("unknown criterion '" + name + "'");
 }
 
-// Rows that exist for this member: positive weight, and a class that counts.
-Member make_member(const Table& table, const TargetView& target, const Rules& rules) {
-    Member member{{}, rules};
-    member.rows.reserve(table.n_rows);
-    for (uint32_t row = 0; row < table.n_rows; ++row) {
-        if (!target.weights.empty() && !(target.weights[row] > 0)) continue;
-        if (!rules.class_multipliers.empty() &&
-            !(rules.class_multipliers[static_cast<size_t>(target.classes[row])] > 0))
-            continue;
-        member.rows.push_back(row);
-    }
-    return member;
+// What Python says of a member: rows and asked may be missing (all rows; the whole tree), weights too (the family's).
+struct MemberArrays {
+    std::optional<Vector<uint32_t>> rows;
+    std::optional<Vector<double>> weights;
+    const Rules* rules;
+    std::optional<Vector<uint32_t>> asked;
+};
+
+std::vector<uint32_t> to_rows(const Vector<uint32_t>& rows, const Table& table) {
+    std::vector<uint32_t> result(rows.data(), rows.data() + rows.shape(0));
+    for (uint32_t row : result)
+        if (row >= table.n_rows) throw DataError("a row is not in the table");
+    return result;
+}
+
+void require_weights(std::span<const double> weights, size_t n_rows) {
+    if (!weights.empty() && weights.size() != n_rows)
+        throw DataError("the table, the target and the weights differ in their number of rows");
+    for (double weight : weights)
+        if (!(weight >= 0) || std::isinf(weight))
+            throw DataError("a weight is negative or not finite");
 }
 
 bool counts_rows_once(std::span<const double> weights) {
@@ -139,21 +148,41 @@ bool counts_rows_once(std::span<const double> weights) {
                        [](double weight) { return weight == 0.0 || weight == 1.0; });
 }
 
-void require_target(const Table& table, const TargetView& target, const Rules& rules) {
-    if (target.n_classes < 0) throw DataError("the number of classes is negative");
-    size_t n = target.n_classes > 0 ? target.classes.size() : target.numbers.size();
-    if (n != table.n_rows || (!target.weights.empty() && target.weights.size() != n))
-        throw DataError("the table, the target and the weights differ in their number of rows");
+// Only rows that exist for this member: of positive weight, and of a class that counts.
+Member make_member(const Table& table, const TargetView& target, std::span<const double> weights,
+                   const MemberArrays& arrays) {
+    Member member;
+    member.rules = *arrays.rules;
+    member.weights = weights;
+    if (arrays.weights) {
+        member.weights = {arrays.weights->data(), arrays.weights->shape(0)};
+        require_weights(member.weights, table.n_rows);
+    }
+    const std::vector<double>& multipliers = member.rules.class_multipliers;
+    auto counts = [&](uint32_t row) {
+        return (member.weights.empty() || member.weights[row] > 0) &&
+               (multipliers.empty() || multipliers[static_cast<size_t>(target.classes[row])] > 0);
+    };
+    if (arrays.rows) {
+        member.rows = to_rows(*arrays.rows, table);
+        for (size_t k = 1; k < member.rows.size(); ++k)
+            if (member.rows[k] <= member.rows[k - 1])
+                throw DataError("the rows of a member must ascend");
+        std::erase_if(member.rows, [&](uint32_t row) { return !counts(row); });
+    } else {
+        member.rows.reserve(table.n_rows);
+        for (uint32_t row = 0; row < table.n_rows; ++row)
+            if (counts(row)) member.rows.push_back(row);
+    }
+    if (counts_rows_once(member.weights)) member.weights = {};  // its rows say it all
+    member.demand.is_everything = !arrays.asked;
+    if (arrays.asked) member.demand.rows = to_rows(*arrays.asked, table);
+    return member;
+}
+
+void require_rules(const TargetView& target, const Rules& rules) {
     if ((target.n_classes == 0) != (rules.criterion == Criterion::squared_error))
         throw DataError("the criterion does not fit the kind of target");
-    for (int32_t label : target.classes)
-        if (label < 0 || label >= target.n_classes)
-            throw DataError("a class number is out of range");
-    for (double y : target.numbers)
-        if (!std::isfinite(y)) throw DataError("the target has a value that is not finite");
-    for (double weight : target.weights)
-        if (!(weight >= 0) || std::isinf(weight))
-            throw DataError("a weight is negative or not finite");
     if (!rules.class_multipliers.empty() &&
         rules.class_multipliers.size() != static_cast<size_t>(target.n_classes))
         throw DataError("one multiplier per class is needed");
@@ -162,11 +191,10 @@ void require_target(const Table& table, const TargetView& target, const Rules& r
             throw DataError("a class multiplier is negative or not finite");
 }
 
-Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
-               std::optional<Vector<double>> weights, const Rules& rules, int n_threads,
-               std::optional<Vector<uint32_t>> asked) {
+TargetView view_target(const Table& table, const AnyVector& target, int n_classes) {
     TargetView view;
     view.n_classes = n_classes;
+    if (n_classes < 0) throw DataError("the number of classes is negative");
     bool is_plain = target.shape(0) < 2 || target.stride(0) == 1;
     Type type = element_type(target.dtype());
     if (!is_plain || type != (n_classes > 0 ? Type::int32 : Type::float64))
@@ -176,21 +204,91 @@ Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
         view.classes = {static_cast<const int32_t*>(target.data()), target.shape(0)};
     else
         view.numbers = {static_cast<const double*>(target.data()), target.shape(0)};
-    if (weights) view.weights = {weights->data(), weights->shape(0)};
-    Demand demand;
-    if (asked) {
-        demand.is_everything = false;
-        demand.rows.assign(asked->data(), asked->data() + asked->shape(0));
-        for (uint32_t row : demand.rows)
-            if (row >= table.n_rows) throw DataError("a row that asks is not in the table");
-    }
-    require_target(table, view, rules);
+    if (view.n_rows() != table.n_rows)
+        throw DataError("the table, the target and the weights differ in their number of rows");
+    for (int32_t label : view.classes)
+        if (label < 0 || label >= n_classes) throw DataError("a class number is out of range");
+    for (double y : view.numbers)
+        if (!std::isfinite(y)) throw DataError("the target has a value that is not finite");
+    return view;
+}
+
+// A target with the weights that members have unless they bring their own.
+struct FamilyArrays {
+    AnyVector target;
+    int n_classes;
+    std::optional<Vector<double>> weights;
+};
+
+Grown grow_members(const Table& table, const FamilyArrays& arrays,
+                   const std::vector<MemberArrays>& members, Sharing sharing, int n_threads) {
+    TargetView view = view_target(table, arrays.target, arrays.n_classes);
+    std::span<const double> weights;
+    if (arrays.weights) weights = {arrays.weights->data(), arrays.weights->shape(0)};
+    require_weights(weights, table.n_rows);
+    for (const MemberArrays& member : members) require_rules(view, *member.rules);
     return run(n_threads, [&](Workers& workers) {
         Family family;
-        family.members.push_back(make_member(table, view, rules));
-        if (counts_rows_once(view.weights)) view.weights = {};  // the member's rows say it all
-        return grow(table, view, std::move(family), demand, workers);
+        family.sharing = sharing;
+        for (const MemberArrays& member : members)
+            family.members.push_back(make_member(table, view, weights, member));
+        return grow(table, view, std::move(family), workers);
     });
+}
+
+Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
+               std::optional<Vector<double>> weights, const Rules& rules, int n_threads,
+               std::optional<Vector<uint32_t>> asked) {
+    Grown grown = grow_members(table, {target, n_classes, weights}, {{{}, {}, &rules, asked}},
+                               Sharing::none, n_threads);
+    return std::move(grown.trees[0]);
+}
+
+Sharing parse_sharing(const std::string& name) {
+    if (name == "none") return Sharing::none;
+    if (name == "overlap") return Sharing::overlap;
+    if (name == "folds") return Sharing::folds;
+    throw DataError("unknown sharing '" + name + "'");
+}
+
+nb::dict work_to_dict(Work& work) {
+    nb::dict result;
+    result["rows_scanned"] = work.rows_scanned;
+    result["statistic_updates"] = work.statistic_updates;
+    result["serial_statistic_updates"] = work.serial_updates;
+    result["split_evaluations"] = work.split_evaluations;
+    result["nodes_grown"] = work.nodes_grown;
+    result["forks"] = work.forks;
+    result["heals"] = work.heals;
+    result["ambiguous_rows"] = work.ambiguous_rows;
+    result["nodes_by_members"] = give(std::move(work.nodes_by_members));
+    std::vector<double> tests;
+    for (size_t level = 0; level < work.level_nodes.size(); ++level)
+        tests.push_back(static_cast<double>(work.level_tests[level]) /
+                        static_cast<double>(std::max<uint64_t>(1, work.level_nodes[level])));
+    result["distinct_tests_per_level"] = give(std::move(tests));
+    result["peak_bytes"] = work.peak_bytes;
+    return result;
+}
+
+nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
+                      std::optional<Vector<double>> weights, const nb::list& members,
+                      const std::string& sharing, int n_threads) {
+    std::vector<MemberArrays> arrays;
+    for (nb::handle member : members) {
+        auto fields = nb::cast<nb::tuple>(member);
+        if (fields.size() != 4) throw DataError("a member is (rows, weights, rules, asked)");
+        MemberArrays one{{}, {}, nb::cast<const Rules*>(fields[2]), {}};
+        if (!fields[0].is_none()) one.rows = nb::cast<Vector<uint32_t>>(fields[0], false);
+        if (!fields[1].is_none()) one.weights = nb::cast<Vector<double>>(fields[1], false);
+        if (!fields[3].is_none()) one.asked = nb::cast<Vector<uint32_t>>(fields[3], false);
+        arrays.push_back(std::move(one));
+    }
+    Grown grown = grow_members(table, {target, n_classes, weights}, arrays, parse_sharing(sharing),
+                               n_threads);
+    nb::list trees;
+    for (Tree& tree : grown.trees) trees.append(nb::cast(std::move(tree)));
+    return nb::make_tuple(trees, work_to_dict(grown.work));
 }
 
 void bind_source(nb::module_& m) {
@@ -444,4 +542,6 @@ NB_MODULE(TREEFOLD_MODULE, m) {
     m.def("grow", &grow_tree, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "rules"_a, "n_threads"_a,
           nb::arg("asked").noconvert().none() = nb::none());
+    m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
+          nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a);
 }

@@ -1,9 +1,22 @@
 // Dividing a node: its rows when the split is known, its orders, lists and histograms when the children grow on.
 #pragma once
 
+#include "growing_tree.hpp"
 #include "workshop.hpp"
 
 namespace treefold {
+
+inline bool code_goes_left(const Split& split, const Column& column, uint32_t code) {
+    return goes_left(code, split.code, code == column.missing_code(), split.missing_left,
+                     split.is_categorical ? split.left_set.data() : nullptr);
+}
+
+// A category that the node does not have goes as missing values do.
+inline void send_absent_left(Split& split, const Column& column,
+                             const std::vector<uint64_t>& present) {
+    for (uint32_t code = 0; code < column.n_codes; ++code)
+        if (!has_bit(present.data(), code)) split.left_set[code / 64] |= uint64_t{1} << (code % 64);
+}
 
 template <class Target>
 class Divider {
@@ -20,40 +33,52 @@ public:
         node.left.begin = node.begin;
         node.left.end = node.right.begin = middle;
         node.right.end = node.end;
-        Layout& layout = shop_.layout;
+        Layout& layout = *node.layout;
         if (!layout.position.empty())
             for (size_t k = node.begin; k < node.end; ++k)
                 layout.position[layout.rows[k]] = static_cast<uint32_t>(k);
         sum_children(node);
         settle_missing(node, desk);
-        divide_asked(node, desk);
+        divide_asked(node, node.split, node.left, node.right, worker);
+    }
+
+    // Rows that ask follow the threshold, as in prediction: their values need not be among the node's.
+    void divide_asked(const Part<Target>& node, const Split& split, Part<Target>& left,
+                      Part<Target>& right, int worker) {
+        std::span<uint32_t> asked(asked_.data() + node.asked_begin,
+                                  node.asked_end - node.asked_begin);
+        const Column& column = shop_.table.columns[split.column];
+        double threshold = threshold_of(split, column);
+        size_t n_left = divide(asked, shop_.desk(worker).spare(asked.size()), [&](uint32_t row) {
+            uint32_t code = column.code_of(row);
+            if (column.is_categorical || code == column.missing_code())
+                return code_goes_left(split, column, code);
+            return goes_left(column.values[code], threshold, false, false, nullptr);
+        });
+        left.asked_begin = node.asked_begin;
+        left.asked_end = right.asked_begin = node.asked_begin + n_left;
+        right.asked_end = node.asked_end;
     }
 
     // What only children that grow on need; a child is null if it is a leaf or needs nothing.
     void divide_rest(Node<Target>& node, Node<Target>* left, Node<Target>* right, int worker) {
         divide_histogram(node, left, right);
-        const Layout& layout = shop_.layout;
+        const Layout& layout = *node.layout;
         if ((left == nullptr && right == nullptr) ||
-            (layout.orders.empty() && node.stretches.empty()))
+            (layout.n_orders == 0 && node.stretches.empty()))
             return;
         Sides& sides = shop_.desk(worker).sides;
-        for (uint32_t row : shop_.rows_of(node.left)) sides.set(row, true);
-        for (uint32_t row : shop_.rows_of(node.right)) sides.set(row, false);
+        for (uint32_t row : node.rows_of(node.left)) sides.set(row, true);
+        for (uint32_t row : node.rows_of(node.right)) sides.set(row, false);
         divide_orders(node, left != nullptr, right != nullptr, worker);
         divide_stretches(node, left, right, worker);
     }
 
 private:
-    bool code_goes_left(const Split& split, uint32_t code) const {
-        return goes_left(code, split.code, code == shop_.table.columns[split.column].missing_code(),
-                         split.missing_left,
-                         split.is_categorical ? split.left_set.data() : nullptr);
-    }
-
     // Returns how many rows go left.
     size_t move_rows(const Node<Target>& node, Desk<Target>& desk) {
         const Column& column = shop_.table.columns[node.split.column];
-        std::span<uint32_t> rows = shop_.rows_of(node);
+        std::span<uint32_t> rows = node.rows();
         uint32_t* spare = desk.spare(rows.size());
         if (column.is_sparse) {
             mark_sparse(node, column, desk.sides);
@@ -65,16 +90,16 @@ private:
                     return codes[row] <= code;
                 });
             return divide(rows, spare,
-                          [&](uint32_t row) { return code_goes_left(node.split, codes[row]); });
+                          [&](uint32_t row) { return code_goes_left(node.split, column, codes[row]); });
         });
     }
 
     void mark_sparse(const Node<Target>& node, const Column& column, Sides& sides) {
-        const Layout& layout = shop_.layout;
-        bool is_zero_left = code_goes_left(node.split, column.zero_code);
-        for (uint32_t row : shop_.rows_of(node)) sides.set(row, is_zero_left);
+        const Layout& layout = *node.layout;
+        bool is_zero_left = code_goes_left(node.split, column, column.zero_code);
+        for (uint32_t row : node.rows()) sides.set(row, is_zero_left);
         auto mark = [&](uint32_t row, uint32_t code) {
-            sides.set(row, code_goes_left(node.split, code));
+            sides.set(row, code_goes_left(node.split, column, code));
         };
         if (const Stretch* stretch = node.find_stretch(node.split.column)) {
             for (size_t k = stretch->begin; k < stretch->end; ++k)
@@ -93,10 +118,10 @@ private:
         bool is_left_smaller = node.left.size() <= node.right.size();
         Part<Target>& smaller = is_left_smaller ? node.left : node.right;
         Part<Target>& larger = is_left_smaller ? node.right : node.left;
-        smaller.totals = shop_.target.sum_rows(shop_.rows_of(smaller));
+        smaller.totals = node.seat->target->sum_rows(node.rows_of(smaller));
         larger.totals = node.totals;
         larger.totals.rows -= smaller.totals.rows;
-        for (size_t k = 0; k < shop_.target.width(); ++k)
+        for (size_t k = 0; k < node.seat->target->width(); ++k)
             larger.totals.slots[k] -= smaller.totals.slots[k];
     }
 
@@ -104,43 +129,18 @@ private:
     void settle_missing(Node<Target>& node, Desk<Target>& desk) {
         Split& split = node.split;
         auto weight_of = [&](const Part<Target>& part) {
-            return shop_.target.weight_of({part.totals.rows, part.totals.slots.data()},
-                                          node.context, desk.scratch.scaled);
+            return node.seat->target->weight_of({part.totals.rows, part.totals.slots.data()},
+                                                node.context, desk.scratch.scaled);
         };
         if (!split.saw_missing) split.missing_left = weight_of(node.left) >= weight_of(node.right);
         if (!split.is_categorical || !split.missing_left) return;
         const Column& column = shop_.table.columns[split.column];
         std::vector<uint64_t> present(split.left_set.size());
-        for (uint32_t row : shop_.rows_of(node)) {
+        for (uint32_t row : node.rows()) {
             uint32_t code = column.codes[row];
             present[code / 64] |= uint64_t{1} << (code % 64);
         }
-        for (uint32_t code = 0; code < column.n_codes; ++code)
-            if (!has_bit(present.data(), code))
-                split.left_set[code / 64] |= uint64_t{1} << (code % 64);
-    }
-
-    void divide_asked(Node<Target>& node, Desk<Target>& desk) {
-        std::span<uint32_t> asked(asked_.data() + node.asked_begin,
-                                  node.asked_end - node.asked_begin);
-        const Column& column = shop_.table.columns[node.split.column];
-        Split split = node.split;
-        if (!split.is_categorical) split.code = last_code_left(split, column);
-        size_t n_left = divide(asked, desk.spare(asked.size()), [&](uint32_t row) {
-            return code_goes_left(split, column.code_of(row));
-        });
-        node.left.asked_begin = node.asked_begin;
-        node.left.asked_end = node.right.asked_begin = node.asked_begin + n_left;
-        node.right.asked_end = node.asked_end;
-    }
-
-    // A row that asks may have a value that no training row of the node has: the threshold decides.
-    static uint32_t last_code_left(const Split& split, const Column& column) {
-        if (split.next_code >= column.n_codes) return column.n_codes - 1;  // present | missing
-        auto low = column.values.begin() + split.code,
-             high = column.values.begin() + split.next_code;
-        auto above = std::upper_bound(low, high, threshold_between(*low, *high));
-        return static_cast<uint32_t>(above - column.values.begin()) - 1;
+        send_absent_left(split, column, present);
     }
 
     // The smaller child is counted, the larger one takes what remains.
@@ -148,22 +148,24 @@ private:
         bool is_left_smaller = node.left.size() <= node.right.size();
         Node<Target>*smaller = is_left_smaller ? left : right,
         *larger = is_left_smaller ? right : left;
-        if (node.histogram.empty() || larger == nullptr || !shop_.keeps_histogram(*larger)) return;
+        if (node.histogram.empty() || larger == nullptr ||
+            !shop_.keeps_histogram(*node.seat, *larger))
+            return;
         std::vector<uint32_t> counted;
-        shop_.count_histogram(is_left_smaller ? node.left : node.right, counted);
+        shop_.count_histogram(node, is_left_smaller ? node.left : node.right, counted);
         for (size_t k = 0; k < counted.size(); ++k) node.histogram[k] -= counted[k];
         larger->histogram = std::move(node.histogram);
-        if (smaller != nullptr && shop_.keeps_histogram(*smaller))
+        if (smaller != nullptr && shop_.keeps_histogram(*node.seat, *smaller))
             smaller->histogram = std::move(counted);
     }
 
     void divide_orders(const Node<Target>& node, bool needs_left, bool needs_right, int worker) {
-        Layout& layout = shop_.layout;
+        Layout& layout = *node.layout;
         const Sides& sides = shop_.desk(worker).sides;
         int bits = Target::is_classification ? layout.class_bits : 0;
         auto is_left = [&](uint32_t word) { return sides.is_left(word >> bits); };
         auto divide_one = [&](size_t order, int at) {
-            std::span<uint32_t> words(layout.orders[order].data() + node.begin, node.size());
+            std::span<uint32_t> words(layout.words_of(order) + node.begin, node.size());
             if (needs_left && needs_right)
                 divide(words, shop_.desk(at).spare(node.size()), is_left);
             else if (needs_left)
@@ -171,16 +173,16 @@ private:
             else
                 keep_right(words, is_left);
         };
-        if (shop_.is_shared(node.size() * layout.orders.size()))
-            shop_.workers.for_each(layout.orders.size(), divide_one);
+        if (shop_.is_shared(node.size() * layout.n_orders))
+            shop_.workers.for_each(layout.n_orders, divide_one);
         else
-            for (size_t order = 0; order < layout.orders.size(); ++order) divide_one(order, worker);
+            for (size_t order = 0; order < layout.n_orders; ++order) divide_one(order, worker);
     }
 
     void divide_stretches(const Node<Target>& node, Node<Target>* left, Node<Target>* right,
                           int worker) {
         Desk<Target>& desk = shop_.desk(worker);
-        Layout& layout = shop_.layout;
+        Layout& layout = *node.layout;
         for (const Stretch& stretch : node.stretches) {
             size_t n = stretch.end - stretch.begin, n_left = 0, n_right = 0;
             uint32_t* spare = desk.spare(2 * n);

@@ -41,6 +41,13 @@ public:
             squares_ += static_cast<double>(count) * static_cast<double>(count);
         }
     }
+    // The same for a given list of classes, which holds at least those of the node.
+    void prepare_labels(const NodeView<Target>& node, const std::vector<size_t>& classes) {
+        class_of_ = classes;
+        totals_.clear();
+        squares_ = node.squares;
+        for (size_t k : classes) totals_.push_back(node.totals.slots[k]);
+    }
     void prepare(const NodeView<Target>& node) {
         prepare_labels(node, false);
         labels_.resize(node.rows.size());
@@ -307,7 +314,7 @@ private:
 };
 
 // Kept histograms: rows by (column, code, class) of the few-valued columns first .. last - 1.
-inline void count_rows(const Layout& layout, const ClassTarget<int64_t>& target,
+inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
                        std::span<const uint32_t> rows, size_t first, size_t last,
                        uint32_t* histogram) {
     constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
@@ -322,7 +329,7 @@ inline void count_rows(const Layout& layout, const ClassTarget<int64_t>& target,
 }
 
 // Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting.
-inline bool keeps_histograms(const Layout& layout, size_t n_rows, size_t n_classes) {
+inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_classes) {
     return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_classes &&
            n_rows > 64;
 }

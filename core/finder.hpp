@@ -13,32 +13,34 @@ public:
     explicit Finder(Workshop<Target>& shop) : shop_(shop) {}
 
     Split find(Node<Target>& node, int worker) {
-        const Rules& rules = shop_.rules;
-        NodeView<Target> view{shop_.target,        rules,      node.totals, node.context,
-                              shop_.rows_of(node), node.begin, node.end};
+        const Seat<Target>& seat = *node.seat;
+        NodeView<Target> view{*seat.target, *seat.rules, node.totals, node.context,
+                              node.rows(),  node.begin,  node.end};
         Desk<Target>& desk = shop_.desk(worker);
-        bool is_small = shop_.tiny_rows == kSmallRows && node.size() > 2;
-        if (node.size() <= shop_.tiny_rows && !is_small)
+        count_work(node, desk.work);
+        bool is_small = seat.tiny_rows == kSmallRows && node.size() > 2;
+        if (node.size() <= seat.tiny_rows && !is_small)
             return TinySearch<Target>(shop_.table, view, desk.scratch).run();
         desk.findings.reset();
         prepare_float64(view, node.description);
-        if (node.size() <= shop_.tiny_rows) return find_small(view, desk);
-        if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(node))
-            shop_.count_histogram(node, node.histogram);
-        if (!shop_.tries_all())
+        if (node.size() <= seat.tiny_rows) return find_small(node, view, desk);
+        if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(seat, node))
+            shop_.count_histogram(node, node, node.histogram);
+        if (!seat.tries_all(shop_.table))
             search_drawn(view, node, desk);
         else if (shop_.is_shared(node.size() * shop_.table.columns.size()))
             search_in_parallel(view, node, desk);
         else
             search_range(view, node, 0, n_searched(node), desk);
-        resolve_pending(shop_.layout, view, desk.findings);
+        resolve_pending(*node.layout, view, desk.findings);
+        desk.work.split_evaluations += desk.findings.n_offered;
         return std::move(desk.findings.best);
     }
 
 private:
-    Split find_small(const NodeView<Target>& view, Desk<Target>& desk) {
+    Split find_small(const Node<Target>& node, const NodeView<Target>& view, Desk<Target>& desk) {
         if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            Search<Target> search(shop_.layout, view, desk.scratch, desk.findings);
+            Search<Target> search(*node.layout, view, desk.scratch, desk.findings);
             SmallSearch(shop_.table, view, desk.scratch.survivors, desk.findings)
                 .run([&](uint32_t column) { search.column(column); });
         }
@@ -47,12 +49,20 @@ private:
 
     // Columns are numbered for the search: few-valued, other, listed.
     size_t n_searched(const Node<Target>& node) const {
-        const Layout& layout = shop_.layout;
-        return layout.few_columns.size() + layout.other_columns.size() + node.stretches.size();
+        const Plan& plan = shop_.plan;
+        return plan.few_columns.size() + plan.other_columns.size() + node.stretches.size();
+    }
+    void count_work(const Node<Target>& node, Work& work) const {
+        const Plan& plan = shop_.plan;
+        uint64_t n_updates = node.size() * (plan.few_columns.size() + plan.other_columns.size());
+        for (const Stretch& stretch : node.stretches) n_updates += stretch.end - stretch.begin;
+        work.count_search(1, node.size());
+        work.statistic_updates += n_updates;
+        work.serial_updates += n_updates;
     }
     void search_range(const NodeView<Target>& view, const Node<Target>& node, size_t first,
                       size_t last, Desk<Target>& desk) {
-        const Layout& layout = shop_.layout;
+        const Layout& layout = *node.layout;
         Search<Target> search(layout, view, desk.scratch, desk.findings);
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
         search.few(desk.few, std::min(first, n_few), std::min(last, n_few), node.histogram);
@@ -83,11 +93,11 @@ private:
         for (uint32_t column = 0; column < columns.size(); ++column)
             ranked.emplace_back(draw_column(node.key, column), column);
         std::sort(ranked.begin(), ranked.end());
-        Search<Target> search(shop_.layout, view, desk.scratch, desk.findings);
+        Search<Target> search(*node.layout, view, desk.scratch, desk.findings);
         uint64_t n_tried = 0;
         for (auto [draw, column] : ranked) {
-            if (n_tried == shop_.rules.max_features) break;
-            if (columns[column].is_sparse && shop_.layout.position.empty()) {
+            if (n_tried == node.seat->rules->max_features) break;
+            if (columns[column].is_sparse && node.layout->position.empty()) {
                 const Stretch* stretch = node.find_stretch(column);
                 n_tried += stretch != nullptr && search.stretch(*stretch);
             } else {

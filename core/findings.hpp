@@ -50,7 +50,10 @@ struct Findings {
     double floor =
         -std::numeric_limits<double>::infinity();  // some candidate is at least this good
 
+    uint64_t n_offered = 0;
+
     void offer(Split&& split) {
+        ++n_offered;
         if (!is_better(split, best)) return;
         best = std::move(split);
         floor = std::max(floor, best.quality);
@@ -58,6 +61,7 @@ struct Findings {
     void reset() {
         best = {};
         pending.clear();
+        n_offered = 0;
         floor = -std::numeric_limits<double>::infinity();
     }
     void drop_hopeless() {
@@ -66,6 +70,7 @@ struct Findings {
     void merge(Findings&& other) {
         if (other.best.exists()) offer(std::move(other.best));
         floor = std::max(floor, other.floor);
+        n_offered += other.n_offered;
         pending.insert(pending.end(), other.pending.begin(), other.pending.end());
     }
 };

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "grow.hpp"
 #include "target.hpp"
@@ -60,75 +61,128 @@ std::vector<Slot> all_to_units(size_t count, int exponent, Values&& value) {
     return result;
 }
 
+// What members may have in common of a target: the weights, and for classes the criterion and the multipliers.
+inline bool is_same_target(const Member& a, const Member& b) {
+    return a.weights.data() == b.weights.data() && a.rules.criterion == b.rules.criterion &&
+           a.rules.class_multipliers == b.rules.class_multipliers;
+}
+
+// Makes one target per different member by make(member, known), where known is a target of the same weights
+// or null, and calls grow with one pointer per member.
+template <class Target, class Make, class Grow>
+auto with_each_target(const std::vector<Member>& members, Make&& make, Grow&& grow) {
+    std::vector<std::unique_ptr<Target>> owned;
+    std::vector<size_t> made_for;
+    std::vector<const Target*> targets;
+    for (size_t at = 0; at < members.size(); ++at) {
+        const Target *same = nullptr, *same_weights = nullptr;
+        for (size_t k = 0; k < owned.size() && same == nullptr; ++k) {
+            const Member& other = members[made_for[k]];
+            if (other.weights.data() == members[at].weights.data()) same_weights = owned[k].get();
+            if (is_same_target(other, members[at])) same = owned[k].get();
+        }
+        if (same == nullptr) {
+            owned.push_back(std::make_unique<Target>(make(members[at], same_weights)));
+            made_for.push_back(at);
+            same = owned.back().get();
+        }
+        targets.push_back(same);
+    }
+    return grow(targets);
+}
+
 template <class Sum>
-ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member, int exponent) {
+ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
+                                   const ClassTarget<Sum>* known, int exponent) {
     ClassTarget<Sum> target;
     target.classes = view.classes;
     target.n_classes = view.n_classes;
     target.multipliers = member.rules.class_multipliers;
     target.criterion = member.rules.criterion;
     target.exponent = exponent;
-    if (!view.weights.empty())
-        target.weights = all_to_units<Sum>(view.weights.size(), exponent,
-                                           [&](size_t row) { return view.weights[row]; });
+    if (known != nullptr)
+        target.weights = known->weights;
+    else if (!member.weights.empty())
+        target.weights = std::make_shared<const std::vector<Sum>>(all_to_units<Sum>(
+            member.weights.size(), exponent, [&](size_t row) { return member.weights[row]; }));
     constexpr size_t kKeptLogarithms = size_t{1} << 22;
     if (target.criterion != Criterion::gini && target.counts_rows())
-        target.logs = Logarithms(std::min(member.rows.size(), kKeptLogarithms));
+        target.logs = Logarithms(std::min(view.n_rows(), kKeptLogarithms));
     return target;
 }
 
 template <int N>
-MeanTarget<N> make_mean_target(const TargetView& view, const BitRange& products,
+MeanTarget<N> make_mean_target(const TargetView& view, const Member& member, const BitRange& products,
                                int weight_exponent) {
     using Slot = Fixed<N>;
     MeanTarget<N> target;
     int product_exponent = products.exponent();
     target.y = view.numbers;
-    target.row_weights = view.weights;
+    target.row_weights = member.weights;
     target.product_exponent = product_exponent;
     target.weight_exponent = weight_exponent;
     size_t n_rows = view.numbers.size();
-    auto weight = [&](size_t row) { return view.weights.empty() ? 1.0 : view.weights[row]; };
+    auto weight = [&](size_t row) { return member.weights.empty() ? 1.0 : member.weights[row]; };
     target.unit_bits = products.size();
     if (std::abs(product_exponent) < 900) target.unit = std::ldexp(1.0, -product_exponent);
-    bool is_short = N == 2 && view.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
+    bool is_short = N == 2 && member.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
     if (is_short) return target;
     target.products = all_to_units<Slot>(
         n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
-    if (view.weights.empty()) return target;
+    if (member.weights.empty()) return target;
     target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
     return target;
 }
 
 template <class Grow>
-Tree with_class_target(const TargetView& view, const Member& member, Grow&& grow) {
+auto with_class_targets(const TargetView& view, const std::vector<Member>& members, Grow&& grow) {
     BitRange weights;
-    for (double weight : view.weights) weights.include(weight);
-    int row_bits = std::bit_width(view.classes.size());
-    int bits = weights.size() + row_bits;
-    if (bits <= kClassBits)
-        return grow(make_class_target<int64_t>(view, member, weights.exponent()));
-    if (bits <= 126) return grow(make_class_target<Fixed<2>>(view, member, weights.exponent()));
-    return grow(make_class_target<Fixed<kWideLimbs>>(view, member, weights.exponent()));
-}
-
-template <class Grow>
-Tree with_mean_target(const TargetView& view, Grow&& grow) {
-    BitRange weights, products;
-    for (size_t row = 0; row < view.numbers.size(); ++row) {
-        double weight = view.weights.empty() ? 1.0 : view.weights[row];
-        weights.include(weight);
-        products.include(weight * view.numbers[row]);
+    const double* last = nullptr;
+    for (const Member& member : members) {
+        if (member.weights.data() == last) continue;
+        last = member.weights.data();
+        for (double weight : member.weights) weights.include(weight);
     }
-    int bits = std::max(weights.size(), products.size()) + std::bit_width(view.numbers.size());
-    if (bits <= 126) return grow(make_mean_target<2>(view, products, weights.exponent()));
-    return grow(make_mean_target<kWideLimbs>(view, products, weights.exponent()));
+    auto grow_as = [&]<class Sum>(Sum*) {
+        auto make = [&](const Member& member, const ClassTarget<Sum>* known) {
+            return make_class_target<Sum>(view, member, known, weights.exponent());
+        };
+        return with_each_target<ClassTarget<Sum>>(members, make, grow);
+    };
+    int bits = weights.size() + static_cast<int>(std::bit_width(view.classes.size()));
+    if (bits <= kClassBits) return grow_as(static_cast<int64_t*>(nullptr));
+    if (bits <= 126) return grow_as(static_cast<Fixed<2>*>(nullptr));
+    return grow_as(static_cast<Fixed<kWideLimbs>*>(nullptr));
 }
 
 template <class Grow>
-Tree with_target(const TargetView& view, const Member& member, Grow&& grow) {
-    if (view.n_classes > 0) return with_class_target(view, member, grow);
-    return with_mean_target(view, grow);
+auto with_mean_targets(const TargetView& view, const std::vector<Member>& members, Grow&& grow) {
+    BitRange weights, products;
+    for (size_t at = 0; at < members.size(); ++at) {
+        const std::span<const double>& own = members[at].weights;
+        if (at != 0 && own.data() == members[at - 1].weights.data()) continue;
+        for (size_t row = 0; row < view.numbers.size(); ++row) {
+            double weight = own.empty() ? 1.0 : own[row];
+            weights.include(weight);
+            products.include(weight * view.numbers[row]);
+        }
+    }
+    int bits = std::max(weights.size(), products.size()) +
+               static_cast<int>(std::bit_width(view.numbers.size()));
+    auto grow_as = [&]<int N>(Fixed<N>*) {
+        auto make = [&](const Member& member, const MeanTarget<N>*) {
+            return make_mean_target<N>(view, member, products, weights.exponent());
+        };
+        return with_each_target<MeanTarget<N>>(members, make, grow);
+    };
+    if (bits <= 126) return grow_as(static_cast<Fixed<2>*>(nullptr));
+    return grow_as(static_cast<Fixed<kWideLimbs>*>(nullptr));
+}
+
+template <class Grow>
+auto with_targets(const TargetView& view, const std::vector<Member>& members, Grow&& grow) {
+    if (view.n_classes > 0) return with_class_targets(view, members, grow);
+    return with_mean_targets(view, members, grow);
 }
 
 }  // namespace treefold

@@ -4,8 +4,12 @@
 //   frontier  opened nodes: the last one is divided next (depth first), or the best one (workshop.hpp)
 //   divide    kept orders, lists and histograms follow the rows (divider.hpp)
 //
-// With several workers, large nodes are searched column by column in parallel; subtrees that are small are
-// set aside and grown one per task, by the same loop.
+// A node may belong to a group of members (group.hpp): then open finds a split for each (group_finder.hpp) and groups
+// those that agree (forker.hpp), and divide gives each group its two children. A child of one member has a layout
+// of its own, in which it grows on as the node of any single tree does.
+//
+// With several workers, large nodes are searched column by column in parallel; subtrees that are small, or
+// of one member out of a group, are set aside and grown one per task, by the same loop.
 
 #include "grow.hpp"
 
@@ -15,6 +19,8 @@
 #include "divider.hpp"
 #include "finder.hpp"
 #include "fixed_target.hpp"
+#include "forker.hpp"
+#include "group_finder.hpp"
 #include "growing_tree.hpp"
 #include "random.hpp"
 #include "tiny.hpp"
@@ -27,174 +33,531 @@ namespace {
 // of those costs less than carrying all orders along.
 constexpr uint64_t kKeepShare = 16;
 
+// Smaller groups part: what members have in common is then less than what keeping track of it costs.
+constexpr size_t kSmallestGroup = 16;
+
+// Layouts of groups that wait for tasks, in layouts of the root.
+constexpr uint64_t kWaitingLayouts = 4;
+
 template <class Target>
 class Grower {
 public:
     using NodePtr = NodePointer<Target>;
+    using Seats = std::vector<Seat<Target>>;
+    using Grove = std::vector<GrowingTree*>;  // by member
 
-    Grower(Workshop<Target>& shop, const Demand& demand)
-        : shop_(shop), rules_(shop.rules), demand_(demand), finder_(shop),
-          divider_(shop, demand.rows) {
-        for (int worker = 0; worker < shop.workers.size(); ++worker)
-            shop.desks.emplace_back(shop.table.n_rows);
+    Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
+        : shop_(shop), finder_(shop), group_finder_(shop, finder_),
+          divider_(shop, std::move(asked)) {}
+
+    // Grows the trees of the root's members, which stand in the grove with one node each.
+    void run(NodePtr root, Grove& grove) {
+        n_root_rows_ = root->group ? root->group->n_rows() : root->size();
+        std::vector<NodePtr> set_aside;
+        grow_from(std::move(root), grove, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
+        grow_set_aside(set_aside, grove);
     }
 
-    GrowingTree run() {
-        GrowingTree tree(Target::is_classification ? shop_.target.width() : 1,
-                         !shop_.target.counts_rows(), shop_.table);
-        std::vector<NodePtr> set_aside;
-        grow_from(make_root(tree), tree, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
-        grow_set_aside(set_aside, tree);
-        return tree;
+    void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
+                  GrowingTree& tree, int worker) {
+        part.context = seat.target->context(part.totals, rows);
+        part.description =
+            seat.target->describe(part.totals, rows, part.context, tree.value(part.record),
+                                  shop_.desk(worker).scratch.scaled);
+        tree.describe(part.record, part.description, part.totals.rows);
+    }
+
+    bool is_leaf(const Part<Target>& part, const Seat<Target>& seat, int64_t depth) const {
+        const Rules& rules = *seat.rules;
+        int64_t n_rows = part.totals.rows;
+        bool is_asked = seat.asks_everything || part.asked_begin < part.asked_end;
+        return part.description.is_pure || depth >= rules.max_depth ||
+               n_rows < rules.min_samples_split || n_rows < 2 * rules.min_samples_leaf ||
+               part.description.weight < 2 * rules.min_weight_leaf ||
+               part.description.impurity <= rules.min_impurity || !is_asked;
     }
 
 private:
     // The loop.
-    void grow_from(NodePtr root, GrowingTree& tree, std::vector<NodePtr>* set_aside, int worker) {
-        Frontier<Target> frontier(rules_.max_leaf_nodes != 0);
+    void grow_from(NodePtr root, Grove& grove, std::vector<NodePtr>* set_aside, int worker) {
+        int64_t most_leaves = root->seat ? root->seat->rules->max_leaf_nodes : 0;
+        Frontier<Target> frontier(most_leaves != 0);
         auto consider = [&](NodePtr node) {
             if (set_aside != nullptr && is_task(*node))
                 set_aside->push_back(std::move(node));
-            else if (open(*node, tree, worker))
+            else if (node->birth || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
                 shop_.desk(worker).give_back(std::move(node));
         };
         consider(std::move(root));
         size_t n_unchecked = 0;
-        for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != rules_.max_leaf_nodes;
-             ++n_leaves) {
+        for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
             NodePtr node = frontier.pop();
-            if ((n_unchecked += node->size() * shop_.table.columns.size()) > kCheckedCells)
+            if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
-            tree.set_split(node->record, node->split, node->left.record);
-            NodePtr left = make_child(*node, node->left, true, worker);
-            NodePtr right = make_child(*node, node->right, false, worker);
-            divider_.divide_rest(*node, needs_rest(left), needs_rest(right), worker);
+            if (node->birth) {
+                Layout own = bear(*node, worker);
+                if (!node->group) {
+                    node->layout = &own;
+                    grow_from(std::move(node), grove, nullptr, worker);
+                    continue;
+                }
+                if (!open(*node, grove, worker)) continue;
+            }
+            divide(*node, grove, worker, consider);
             shop_.desk(worker).give_back(std::move(node));
-            if (right) consider(std::move(right));
-            if (left) consider(std::move(left));
+            if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
         }
     }
 
-    // Small subtrees, each a task with a tree of its own that is grafted on afterwards.
-    void grow_set_aside(std::vector<NodePtr>& nodes, GrowingTree& tree) {
-        std::vector<std::optional<GrowingTree>> subtrees(nodes.size());
-        std::vector<size_t> records;
-        for (const NodePtr& node : nodes) records.push_back(node->record);
+    size_t n_cells(const Node<Target>& node) const {
+        size_t n_rows = node.birth   ? node.birth->side().n_rows
+                        : node.group ? node.group->n_rows()
+                                     : node.size();
+        return n_rows * shop_.table.columns.size();
+    }
+
+    // Subtrees, each a task with trees of its own that are grafted on afterwards.
+    void grow_set_aside(std::vector<NodePtr>& nodes, Grove& grove) {
+        struct Task {
+            std::vector<size_t> members, records;
+            std::vector<GrowingTree> trees;
+        };
+        std::vector<Task> tasks(nodes.size());
         shop_.in_tasks = true;
-        shop_.workers.for_each(nodes.size(), [&](size_t task, int worker) {
-            subtrees[task].emplace(tree.start_subtree(records[task]));
-            nodes[task]->record = 0;
-            grow_from(std::move(nodes[task]), *subtrees[task], nullptr, worker);
+        std::stable_sort(nodes.begin(), nodes.end(), [&](const NodePtr& a, const NodePtr& b) {
+            return n_cells(*a) > n_cells(*b);
         });
-        for (size_t task = 0; task < subtrees.size(); ++task) {
-            tree.graft(records[task], std::move(*subtrees[task]));
-            subtrees[task].reset();
+        shop_.workers.for_each(nodes.size(), [&](size_t at, int worker) {
+            Task& task = tasks[at];
+            Grove local(grove.size(), nullptr);
+            auto parts = parts_of(*nodes[at]);
+            task.trees.reserve(parts.size());
+            for (auto [part, seat] : parts) {
+                task.members.push_back(seat->member);
+                task.records.push_back(part->record);
+                task.trees.push_back(grove[seat->member]->start_subtree(part->record));
+                local[seat->member] = &task.trees.back();
+                part->record = 0;
+            }
+            grow_from(std::move(nodes[at]), local, nullptr, worker);
+        });
+        shop_.in_tasks = false;
+        for (Task& task : tasks) {
+            for (size_t k = 0; k < task.members.size(); ++k)
+                grove[task.members[k]]->graft(task.records[k], std::move(task.trees[k]));
+            task.trees.clear();
         }
+        nodes.clear();
     }
 
-    NodePtr make_root(GrowingTree& tree) {
-        auto root = std::make_unique<Node<Target>>();
-        root->end = shop_.layout.n_rows;
-        root->asked_end = divider_.n_asked();
-        root->key = root_key(rules_.seed, rules_.tree);
-        root->totals = shop_.target.sum_rows(shop_.layout.rows);
-        root->stretches = shop_.layout.root_stretches;
-        root->record = tree.add_nodes(1);
-        describe(*root, tree, 0);
-        root_weight_ = root->description.weight;
-        return root;
+    // Waiting tasks keep the layouts of their parents.
+    void grow_if_many_wait(std::vector<NodePtr>& nodes, Grove& grove) {
+        uint64_t bytes = 0;
+        const Group<Target>* last = nullptr;
+        for (const NodePtr& node : nodes) {
+            if (!node->birth || node->birth->parent.get() == last) continue;
+            last = node->birth->parent.get();
+            bytes += last->layout.nbytes();
+        }
+        uint64_t root = 4 * n_root_rows_ * (shop_.plan.n_orders + 1);
+        if (bytes > kWaitingLayouts * root) grow_set_aside(nodes, grove);
     }
 
-    Node<Target>* needs_rest(const NodePtr& child) const {
-        return child && child->size() > shop_.tiny_rows ? child.get() : nullptr;
-    }
-
-    // Null if the child is surely a leaf.
-    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, int worker) {
-        if (is_leaf(part, parent.depth + 1)) return nullptr;
-        NodePtr child = shop_.desk(worker).take_node();
-        static_cast<Part<Target>&>(*child) = std::move(part);
-        child->depth = parent.depth + 1;
-        child->key = child_key(parent.key, is_left);
-        return child;
-    }
-
-    void describe(Part<Target>& part, GrowingTree& tree, int worker) {
-        std::span<uint32_t> rows = shop_.rows_of(part);
-        part.context = shop_.target.context(part.totals, rows);
-        part.description =
-            shop_.target.describe(part.totals, rows, part.context, tree.value(part.record),
-                                  shop_.desk(worker).scratch.scaled);
-        tree.describe(part.record, part.description, static_cast<int64_t>(part.size()));
+    // A member's part in a node, and its seat.
+    std::vector<std::pair<Part<Target>*, const Seat<Target>*>> parts_of(Node<Target>& node) {
+        if (!node.birth) return {{&node, node.seat}};
+        std::vector<std::pair<Part<Target>*, const Seat<Target>*>> parts;
+        std::vector<Share<Target>>& shares = node.birth->side().shares;
+        for (size_t k = 0; k < shares.size(); ++k)
+            if (node.birth->only == Birth<Target>::kAll || node.birth->only == k)
+                parts.emplace_back(&shares[k], shares[k].seat);
+        return parts;
     }
 
     // Not when the best leaf anywhere is divided next.
     bool is_task(const Node<Target>& node) const {
+        if (node.group) return false;
+        if (node.birth && parts_in(*node.birth) == 1) return true;
         auto n_workers = static_cast<size_t>(shop_.workers.size());
-        return rules_.max_leaf_nodes == 0 && node.size() * 4 * n_workers < shop_.layout.n_rows;
+        size_t n_rows = node.birth ? node.birth->side().n_rows : node.size();
+        bool is_best_first = node.seat != nullptr && node.seat->rules->max_leaf_nodes != 0;
+        return !is_best_first && n_rows * 4 * n_workers < n_root_rows_;
     }
-
-    bool is_leaf(const Part<Target>& part, int64_t depth) const {
-        auto n_rows = static_cast<int64_t>(part.size());
-        bool is_asked = demand_.is_everything || part.asked_begin < part.asked_end;
-        return part.description.is_pure || depth >= rules_.max_depth ||
-               n_rows < rules_.min_samples_split || n_rows < 2 * rules_.min_samples_leaf ||
-               part.description.weight < 2 * rules_.min_weight_leaf ||
-               part.description.impurity <= rules_.min_impurity || !is_asked;
+    static size_t parts_in(const Birth<Target>& birth) {
+        return birth.only == Birth<Target>::kAll ? birth.side().shares.size() : 1;
     }
 
     // Finds the node's split and describes its children. False: the node stays a leaf.
-    bool open(Node<Target>& node, GrowingTree& tree, int worker) {
-        if (is_leaf(node, node.depth)) return false;
+    bool open(Node<Target>& node, Grove& grove, int worker) {
+        if (node.group) return open_group(node, grove, worker);
+        const Seat<Target>& seat = *node.seat;
+        GrowingTree& tree = *grove[seat.member];
+        if (is_leaf(node, seat, node.depth)) return false;
         node.split = finder_.find(node, worker);
         if (!node.split.exists()) return false;
         divider_.divide_rows(node, worker);
         node.left.record = tree.add_nodes(2);
         node.right.record = node.left.record + 1;
-        describe(node.left, tree, worker);
-        describe(node.right, tree, worker);
-        node.decrease = impurity_decrease(root_weight_, node.description, node.left.description,
-                                          node.right.description);
-        if (node.decrease >= rules_.min_impurity_decrease) return true;
+        describe(node.left, seat, node.rows_of(node.left), tree, worker);
+        describe(node.right, seat, node.rows_of(node.right), tree, worker);
+        node.decrease = impurity_decrease(seat.root_weight, node.description,
+                                          node.left.description, node.right.description);
+        if (node.decrease >= seat.rules->min_impurity_decrease) return true;
         tree.drop_nodes(2);
         return false;
     }
 
+    // The same for every share of a group; false if all are leaves.
+    bool open_group(Node<Target>& node, Grove& grove, int worker) {
+        Group<Target>& group = *node.group;
+        Desk<Target>& desk = shop_.desk(worker);
+        std::vector<Split> splits = group_finder_.find(node, worker);
+        desk.work.count_tests(node.depth, n_different(splits));
+        Forker<Target> forker(shop_.table, group, splits);
+        auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
+                          const Cells<Target>& cells, auto&& goes_left) {
+            settle_missing(group, at, split, left, right, cells, worker);
+            return settle_share(node, at, split, left, right, goes_left, grove, worker);
+        };
+        auto grows_on = [&](const Share<Target>& share) {
+            return !is_leaf(share, *share.seat, node.depth + 1);
+        };
+        forker.run(settle, grows_on, desk.work);
+        return !group.forks.empty();
+    }
+
+    static uint64_t n_different(const std::vector<Split>& splits) {
+        uint64_t count = 0;
+        for (size_t k = 0; k < splits.size(); ++k) {
+            auto is_same = [&](const Split& other) {
+                return other.column == splits[k].column && other.code == splits[k].code &&
+                       other.left_set == splits[k].left_set;
+            };
+            count +=
+                splits[k].exists() &&
+                std::none_of(splits.begin(), splits.begin() + static_cast<ptrdiff_t>(k), is_same);
+        }
+        return count;
+    }
+
+    // Describes the children of one share, and records its split. False: it stays a leaf.
+    template <class GoesLeft>
+    bool settle_share(Node<Target>& node, size_t at, Split& split, Share<Target>& left,
+                      Share<Target>& right, GoesLeft&& goes_left, Grove& grove, int worker) {
+        Group<Target>& group = *node.group;
+        const Share<Target>& share = group.shares[at];
+        GrowingTree& tree = *grove[share.seat->member];
+        divider_.divide_asked(share, split, left, right, worker);
+        left.record = tree.add_nodes(2);
+        right.record = left.record + 1;
+        rows_left_.resize(shop_.desks.size()), rows_right_.resize(shop_.desks.size());
+        std::vector<uint32_t>&on_left = rows_left_[static_cast<size_t>(worker)],
+        &on_right = rows_right_[static_cast<size_t>(worker)];
+        on_left.clear(), on_right.clear();
+        if constexpr (!Target::is_classification)
+            for (size_t k = 0; k < group.n_rows(); ++k)
+                if (group.patterns.has(group.pattern_of[k], at))
+                    (goes_left(k) ? on_left : on_right).push_back(group.layout.rows[k]);
+        describe(left, *share.seat, on_left, tree, worker);
+        describe(right, *share.seat, on_right, tree, worker);
+        double decrease = impurity_decrease(share.seat->root_weight, share.description,
+                                            left.description, right.description);
+        if (decrease >= share.seat->rules->min_impurity_decrease) {
+            tree.set_split(share.record, split, left.record);
+            return true;
+        }
+        tree.drop_nodes(2);
+        return false;
+    }
+
+    // Where the share's node saw no missing value: the child with more weight. Absent categories go along.
+    void settle_missing(const Group<Target>& group, size_t at, Split& split,
+                        const Share<Target>& left, const Share<Target>& right,
+                        const Cells<Target>& cells, int worker) {
+        const Share<Target>& share = group.shares[at];
+        auto weight_of = [&](const Share<Target>& part) {
+            return share.seat->target->weight_of({part.totals.rows, part.totals.slots.data()},
+                                                 share.context, shop_.desk(worker).scratch.scaled);
+        };
+        if (!split.saw_missing) split.missing_left = weight_of(left) >= weight_of(right);
+        if (!split.is_categorical || !split.missing_left) return;
+        send_absent_left(split, shop_.table.columns[split.column],
+                         cells.list_present(group.patterns, at));
+    }
+
+    // Gives the children of an opened node to `consider`.
+    template <class Consider>
+    void divide(Node<Target>& node, Grove& grove, int worker, Consider&& consider) {
+        if (node.group) return divide_group(node, consider);
+        shop_.desk(worker).work.count_tests(node.depth, 1);
+        grove[node.seat->member]->set_split(node.record, node.split, node.left.record);
+        NodePtr left = make_child(node, node.left, true, worker);
+        NodePtr right = make_child(node, node.right, false, worker);
+        divider_.divide_rest(node, needs_rest(left), needs_rest(right), worker);
+        if (right) consider(std::move(right));
+        if (left) consider(std::move(left));
+    }
+
+    // Larger children first, that is last out: the parent's layout is needed until the last child is born, and
+    // then only smaller ones have come before.
+    template <class Consider>
+    void divide_group(Node<Target>& node, Consider&& consider) {
+        std::vector<NodePtr> children;
+        for (size_t fork = 0; fork < node.group->forks.size(); ++fork)
+            for (bool is_left : {true, false}) list_children(node, fork, is_left, children);
+        std::stable_sort(children.begin(), children.end(), [](const NodePtr& a, const NodePtr& b) {
+            return a->birth->side().n_rows > b->birth->side().n_rows;
+        });
+        for (NodePtr& child : children) consider(std::move(child));
+    }
+    void list_children(const Node<Target>& node, size_t fork, bool is_left,
+                       std::vector<NodePtr>& children) {
+        Birth<Target> birth{node.group, fork, is_left};
+        const ForkSide<Target>& side = birth.side();
+        size_t n_shares = side.shares.size();
+        bool is_apart = n_shares > 1 && side.n_rows < kSmallestGroup;
+        for (size_t k = 0; k < (is_apart ? n_shares : std::min<size_t>(n_shares, 1)); ++k) {
+            auto child = std::make_unique<Node<Target>>();
+            if (is_apart) birth.only = k;
+            child->birth = std::make_unique<Birth<Target>>(birth);
+            child->depth = node.depth + 1;
+            child->key = child_key(node.key, is_left);
+            children.push_back(std::move(child));
+        }
+    }
+
+    // Makes a child out of its parent's layout. Returns the layout of a single member; a group has its own.
+    Layout bear(Node<Target>& node, int worker) {
+        Birth<Target> birth = std::move(*node.birth);
+        node.birth.reset();
+        const Group<Target>& parent = *birth.parent;
+        ForkSide<Target>& side = birth.side();
+        uint32_t* marks = shop_.desk(worker).marks_for(shop_.table.n_rows);
+        bool is_single = parts_in(birth) == 1;
+        size_t only = birth.only == Birth<Target>::kAll ? 0 : birth.only;
+        size_t n_rows = mark_rows(birth, is_single ? only : Birth<Target>::kAll, marks);
+        Layout layout;
+        if (is_single) {
+            static_cast<Part<Target>&>(node) = std::move(side.shares[only]);
+            node.seat = side.shares[only].seat;
+            node.begin = 0, node.end = n_rows;
+            derive(parent.layout, marks, n_rows, n_rows > node.seat->tiny_rows, layout);
+            node.stretches = layout.root_stretches;
+            return layout;
+        }
+        auto group = std::make_shared<Group<Target>>();
+        group->is_additive = parent.is_additive;
+        group->shares = std::move(side.shares);
+        group->patterns = std::move(side.patterns);
+        derive(parent.layout, marks, n_rows, true, group->layout);
+        for (uint32_t row : group->layout.rows) group->pattern_of.push_back(marks[row]);
+        node.group = std::move(group);
+        return layout;
+    }
+
+    // Marks the parent's rows by their pattern in the child (in a child of one share: 0); returns how many it has.
+    size_t mark_rows(const Birth<Target>& birth, size_t only, uint32_t* marks) {
+        const Group<Target>& parent = *birth.parent;
+        const Fork<Target>& fork = parent.forks[birth.fork];
+        const ForkSide<Target>& side = birth.side();
+        const Column& column = shop_.table.columns[fork.column];
+        size_t n_bins = fork.bins->size(), n_rows = 0;
+        for (size_t k = 0; k < parent.n_rows(); ++k) {
+            uint32_t row = parent.layout.rows[k], bin = fork.bins->of_code(column.code_of(row));
+            uint32_t pattern = side.child_of[parent.pattern_of[k] * n_bins + bin];
+            if (only != Birth<Target>::kAll && pattern != Patterns::kNone)
+                pattern = side.patterns.has(pattern, only) ? 0 : Patterns::kNone;
+            marks[row] = pattern;
+            n_rows += pattern != Patterns::kNone;
+        }
+        return n_rows;
+    }
+
+    Node<Target>* needs_rest(const NodePtr& child) const {
+        return child && child->size() > child->seat->tiny_rows ? child.get() : nullptr;
+    }
+
+    // Null if the child is surely a leaf.
+    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, int worker) {
+        if (is_leaf(part, *parent.seat, parent.depth + 1)) return nullptr;
+        NodePtr child = shop_.desk(worker).take_node();
+        static_cast<Part<Target>&>(*child) = std::move(part);
+        child->seat = parent.seat;
+        child->layout = parent.layout;
+        child->depth = parent.depth + 1;
+        child->key = child_key(parent.key, is_left);
+        return child;
+    }
+
     Workshop<Target>& shop_;
-    const Rules& rules_;
-    const Demand& demand_;
     Finder<Target> finder_;
+    GroupFinder<Target> group_finder_;
     Divider<Target> divider_;
-    double root_weight_ = 0.0;
+    size_t n_root_rows_ = 0;
+    std::vector<std::vector<uint32_t>> rows_left_, rows_right_;  // per worker
 };
 
+// Members that may go on together: draws must agree, and a best-first tree has an order of its own.
 template <class Target>
-Tree grow_with(const Table& table, const Target& target, const TargetView& view, Member& member,
-               const Demand& demand, Workers& workers) {
-    uint64_t n_columns = table.columns.size(), n_tried = member.rules.max_features;
-    bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
-    auto grown =
-        [&] {  // the layout is gone before the tree is written: they need not be in memory together
-            Layout layout = lay_out(table, std::move(member.rows), view.classes, view.n_classes,
-                                    keeps_orders, workers);
-            Workshop<Target> shop{table, target, member.rules, layout, workers};
-            shop.tiny_rows = tiny_rows(table, member.rules, target);
-            return Grower<Target>(shop, demand).run();
-        }();
-    return std::move(grown).in_preorder(view.n_classes);
+bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table) {
+    auto draws = [&](const Rules& rules) {
+        bool all = rules.max_features >= table.columns.size();
+        return std::tuple(all, all ? 0 : rules.max_features, all ? 0 : rules.seed,
+                          all ? 0 : rules.tree);
+    };
+    return a.rules->max_leaf_nodes == 0 && b.rules->max_leaf_nodes == 0 &&
+           draws(*a.rules) == draws(*b.rules);
 }
+
+template <class Target>
+class FamilyGrower {
+public:
+    using NodePtr = NodePointer<Target>;
+
+    FamilyGrower(const Table& table, const TargetView& view, Family& family,
+                 const std::vector<const Target*>& targets, Workers& workers)
+        : table_(table), view_(view), family_(family), workers_(workers) {
+        for (uint32_t member = 0; member < family.members.size(); ++member) {
+            const Member& one = family.members[member];
+            seats_.push_back({member, targets[member], &one.rules, one.demand.is_everything,
+                              tiny_rows(table, one.rules, *targets[member]), 0.0});
+        }
+    }
+
+    Grown run() {
+        grown_.trees.resize(seats_.size());
+        std::vector<bool> is_done(seats_.size());
+        for (size_t first = 0; first < seats_.size(); ++first) {
+            if (is_done[first]) continue;
+            std::vector<Seat<Target>*> together;
+            for (size_t k = first; k < seats_.size(); ++k) {
+                bool joins = k == first || (family_.sharing != Sharing::none && !is_done[k] &&
+                                            can_share(seats_[first], seats_[k], table_));
+                if (!joins) continue;
+                together.push_back(&seats_[k]);
+                is_done[k] = true;
+            }
+            grow_together(together);
+        }
+        return std::move(grown_);
+    }
+
+private:
+    void grow_together(const std::vector<Seat<Target>*>& seats) {
+        uint64_t n_columns = table_.columns.size(), n_tried = seats[0]->rules->max_features;
+        bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
+        std::vector<GrowingTree> trees;
+        trees.reserve(seats.size());
+        for (const Seat<Target>* seat : seats)
+            trees.emplace_back(Target::is_classification ? seat->target->width() : 1,
+                               !seat->target->counts_rows(), table_);
+        {  // the layout is gone before the trees are written: they need not be in memory together
+            const Plan& plan = plan_for(keeps_orders);
+            Workshop<Target> shop(table_, plan, workers_);
+            std::vector<GrowingTree*> grove(seats_.size(), nullptr);
+            for (size_t k = 0; k < seats.size(); ++k) grove[seats[k]->member] = &trees[k];
+            grow_grove(shop, seats, grove);
+            for (const Desk<Target>& desk : shop.desks) grown_.work.merge(desk.work);
+        }
+        if (seats_.size() == 1) owner_.reset();
+        for (size_t k = 0; k < seats.size(); ++k)
+            grown_.trees[seats[k]->member] = std::move(trees[k]).in_preorder(view_.n_classes);
+    }
+
+    const Plan& plan_for(bool keeps_orders) {
+        if (!owner_ || owner_->plan().keeps_orders != keeps_orders)
+            owner_ = std::make_unique<PlanOwner>(table_, view_.n_classes, keeps_orders, workers_);
+        return owner_->plan();
+    }
+
+    void grow_grove(Workshop<Target>& shop, const std::vector<Seat<Target>*>& seats,
+                    std::vector<GrowingTree*>& grove) {
+        std::vector<uint32_t> asked;
+        std::vector<Share<Target>> shares;
+        for (const Seat<Target>* seat : seats) {
+            const Member& member = family_.members[seat->member];
+            Share<Target> share;
+            share.seat = seat;
+            share.asked_begin = asked.size();
+            asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
+            share.asked_end = asked.size();
+            share.totals = seat->target->sum_rows(member.rows);
+            share.record = grove[seat->member]->add_nodes(1);
+            shares.push_back(std::move(share));
+        }
+        Grower<Target> grower(shop, std::move(asked));
+        for (size_t k = 0; k < seats.size(); ++k) {
+            const Member& member = family_.members[seats[k]->member];
+            grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], 0);
+            seats[k]->root_weight = shares[k].description.weight;
+        }
+        std::erase_if(shares, [&](const Share<Target>& share) {
+            return grower.is_leaf(share, *share.seat, 0);
+        });
+        if (shares.empty()) return;
+        auto root = std::make_unique<Node<Target>>();
+        root->key = root_key(seats[0]->rules->seed, seats[0]->rules->tree);
+        if (shares.size() == 1) return grow_one(shop, grower, std::move(root), shares[0], grove);
+        root->group = make_group(shop, std::move(shares));
+        grower.run(std::move(root), grove);
+    }
+
+    void grow_one(Workshop<Target>& shop, Grower<Target>& grower, NodePtr root,
+                  Share<Target>& share, std::vector<GrowingTree*>& grove) {
+        Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
+                                view_.classes, workers_);
+        static_cast<Part<Target>&>(*root) = std::move(share);
+        root->seat = share.seat;
+        root->layout = &layout;
+        root->end = layout.n_rows;
+        root->stretches = layout.root_stretches;
+        grower.run(std::move(root), grove);
+    }
+
+    std::shared_ptr<Group<Target>> make_group(Workshop<Target>& shop,
+                                              std::vector<Share<Target>> shares) {
+        auto group = std::make_shared<Group<Target>>();
+        group->patterns = Patterns(shares.size());
+        size_t n_words = group->patterns.n_words();
+        std::vector<uint64_t> sets(table_.n_rows * n_words);
+        for (size_t k = 0; k < shares.size(); ++k)
+            for (uint32_t row : family_.members[shares[k].seat->member].rows)
+                sets[row * n_words + k / 64] |= uint64_t{1} << (k % 64);
+        std::vector<uint32_t> rows;
+        for (uint32_t row = 0; row < table_.n_rows; ++row) {
+            uint32_t pattern = group->patterns.intern(sets.data() + row * n_words);
+            if (pattern == Patterns::kNone) continue;
+            rows.push_back(row);
+            group->pattern_of.push_back(pattern);
+        }
+        group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
+        group->is_additive = family_.sharing == Sharing::folds;
+        for (const Share<Target>& share : shares)
+            group->is_additive &= share.seat->target->has_weights_of(*shares[0].seat->target);
+        group->shares = std::move(shares);
+        return group;
+    }
+
+    const Table& table_;
+    const TargetView& view_;
+    Family& family_;  // gives its rows away
+    Workers& workers_;
+    std::vector<Seat<Target>> seats_;
+    std::unique_ptr<PlanOwner> owner_;
+    Grown grown_;
+};
 
 }  // namespace
 
-Tree grow(const Table& table, const TargetView& view, Family family, const Demand& demand,
-          Workers& workers) {
-    if (family.members.size() != 1) throw DataError("growth takes families of one member");
-    Member& member = family.members[0];
-    if (member.rows.empty()) throw DataError("no row has a positive weight");
-    return with_target(view, member, [&](const auto& target) {
-        return grow_with(table, target, view, member, demand, workers);
+Grown grow(const Table& table, const TargetView& view, Family family, Workers& workers) {
+    for (const Member& member : family.members)
+        if (member.rows.empty()) throw DataError("no row has a positive weight");
+    if (family.members.empty()) return {};
+    return with_targets(view, family.members, [&](const auto& targets) {
+        using Target = std::remove_cvref_t<decltype(*targets[0])>;
+        return FamilyGrower<Target>(table, view, family, targets, workers).run();
     });
 }
 

@@ -4,6 +4,7 @@
 #include "family.hpp"
 #include "table.hpp"
 #include "tree.hpp"
+#include "work.hpp"
 
 namespace treefold {
 
@@ -12,10 +13,14 @@ struct TargetView {
     std::span<const int32_t> classes;  // classification
     int n_classes = 0;                 // 0: regression
     std::span<const double> numbers;   // regression
-    std::span<const double> weights;   // empty: every row counts one
+    size_t n_rows() const { return n_classes > 0 ? classes.size() : numbers.size(); }
 };
 
-Tree grow(const Table& table, const TargetView& target, Family family, const Demand& demand,
-          Workers& workers);
+struct Grown {
+    std::vector<Tree> trees;  // one per member
+    Work work;
+};
+
+Grown grow(const Table& table, const TargetView& target, Family family, Workers& workers);
 
 }  // namespace treefold

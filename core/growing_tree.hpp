@@ -49,6 +49,14 @@ private:
     std::vector<Chunk> chunks_;
 };
 
+// What a numeric split compares with: from the codes next to the cut (of a Split or a Record).
+template <class Cut>
+double threshold_of(const Cut& cut, const Column& column) {
+    if (column.is_categorical) return std::numeric_limits<double>::quiet_NaN();
+    if (cut.next_code == column.n_codes) return std::numeric_limits<double>::infinity();
+    return threshold_between(column.values[cut.code], column.values[cut.next_code]);
+}
+
 class GrowingTree {
 public:
     // Without weights a node weighs as many as it has rows, and nothing is kept of that.

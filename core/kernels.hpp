@@ -281,7 +281,8 @@ private:
 // Can the kernels search this node?
 template <class Target>
 bool has_kernel(const NodeView<Target>& node) {
-    if (node.rows.size() > kMostRows || !node.target.is_unit() || node.rules.min_weight_leaf > 0)
+    if (node.end - node.begin > kMostRows || !node.target.is_unit() ||
+        node.rules.min_weight_leaf > 0)
         return false;
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
         return node.target.multipliers.empty() && node.rules.criterion == Criterion::gini;
@@ -330,8 +331,8 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
     }
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);
-        double n = static_cast<double>(node.rows.size());
-        if (node.target.unit_bits + 2 * std::bit_width(node.rows.size()) <= 53) {
+        double n = static_cast<double>(node.n_rows());
+        if (node.target.unit_bits + 2 * std::bit_width(node.end - node.begin) <= 53) {
             node.is_exact = true;
             node.factor = n;
             node.scale = 1.0;

@@ -9,9 +9,8 @@ namespace {
 
 // Rows by ascending code: one pass of a counting sort, since the codes are ranks.
 void order_rows(const Column& column, std::span<const uint32_t> rows,
-                std::span<const int32_t> classes, int class_bits, std::vector<uint32_t>& words) {
+                std::span<const int32_t> classes, int class_bits, uint32_t* words) {
     std::vector<uint32_t> next(column.n_codes + 2, 0);
-    words.resize(rows.size());
     column.codes.with([&](auto* codes) {
         for (uint32_t row : rows) ++next[codes[row] + 1];
         for (size_t code = 1; code < next.size(); ++code) next[code] += next[code - 1];
@@ -40,68 +39,78 @@ void order_listed(const Column& column, const std::vector<bool>& is_member,
     layout.root_stretches.push_back({at, begin, layout.listed_words.size()});
 }
 
+}  // namespace
+
+PlanOwner::PlanOwner(const Table& table, int n_classes, bool keeps_orders, Workers& workers) {
+    plan_.table = &table;
+    plan_.keeps_orders = keeps_orders;
+    int label_bits = n_classes > 1 ? std::bit_width(static_cast<unsigned>(n_classes - 1)) : 0;
+    int row_bits = std::bit_width(table.n_rows);
+    plan_.class_bits = label_bits + row_bits <= 32 ? label_bits : 0;
+    order_of_.assign(table.columns.size(), -1);
+    for (uint32_t k = 0; k < table.columns.size(); ++k) {
+        const Column& column = table.columns[k];
+        if (column.is_sparse && keeps_orders) continue;
+        bool is_few = !column.is_sparse && !column.codes.narrow.empty();
+        (is_few ? few_columns_ : other_columns_).push_back(k);
+        plan_.has_lookups |= column.is_sparse;
+        if (!keeps_orders || column.is_categorical || is_few || column.is_sparse) continue;
+        order_of_[k] = static_cast<int32_t>(plan_.n_orders++);
+    }
+    auto is_numeric = [&](uint32_t k) { return !table.columns[k].is_categorical; };
+    auto categorical = std::stable_partition(few_columns_.begin(), few_columns_.end(), is_numeric);
+    plan_.n_few_numeric = static_cast<size_t>(categorical - few_columns_.begin());
+    few_starts_.assign(1, 0);
+    for (uint32_t k : few_columns_)
+        few_starts_.push_back(few_starts_.back() + table.columns[k].n_codes + 1);
+    line_up_few(workers);
+    plan_.order_of = order_of_;
+    plan_.few_columns = few_columns_;
+    plan_.few_starts = few_starts_;
+    plan_.few_codes = few_codes_;
+    plan_.other_columns = other_columns_;
+}
+
 // The codes of the few-valued columns, row by row: a node's rows then bring all of them in one cache line.
-void line_up_few(const Table& table, Layout& layout, Workers& workers) {
-    size_t width = layout.few_columns.size();
-    layout.few_codes.resize(width * table.n_rows);
+void PlanOwner::line_up_few(Workers& workers) {
+    const Table& table = *plan_.table;
+    size_t width = few_columns_.size();
+    few_codes_.resize(width * table.n_rows);
     constexpr size_t kStretch = 4096;
     workers.for_each((table.n_rows + kStretch - 1) / kStretch, [&](size_t task, int) {
         size_t first = task * kStretch, last = std::min(first + kStretch, table.n_rows);
         for (size_t k = 0; k < width; ++k) {
-            const uint8_t* codes = table.columns[layout.few_columns[k]].codes.narrow.data();
-            for (size_t row = first; row < last; ++row)
-                layout.few_codes[row * width + k] = codes[row];
+            const uint8_t* codes = table.columns[few_columns_[k]].codes.narrow.data();
+            for (size_t row = first; row < last; ++row) few_codes_[row * width + k] = codes[row];
         }
     });
 }
 
-}  // namespace
-
-Layout lay_out(const Table& table, std::vector<uint32_t> members, std::span<const int32_t> classes,
-               int n_classes, bool keeps_orders, Workers& workers) {
+Layout lay_out(const Plan& plan, std::vector<uint32_t> members, std::span<const int32_t> classes,
+               Workers& workers) {
     Layout layout;
-    layout.table = &table;
+    static_cast<Plan&>(layout) = plan;
+    const Table& table = *plan.table;
     layout.n_rows = members.size();
     layout.rows = std::move(members);
     std::span<const uint32_t> rows = layout.rows;
-    int label_bits = n_classes > 1 ? std::bit_width(static_cast<unsigned>(n_classes - 1)) : 0;
-    int row_bits = std::bit_width(table.n_rows);
-    layout.class_bits = label_bits + row_bits <= 32 ? label_bits : 0;
-    layout.order_of.assign(table.columns.size(), -1);
     std::vector<bool> is_member;
     if (rows.size() < table.n_rows) {
         is_member.resize(table.n_rows);
         for (uint32_t row : rows) is_member[row] = true;
     }
     std::vector<uint32_t> ordered;
-    bool has_lookups = false;
     for (uint32_t k = 0; k < table.columns.size(); ++k) {
-        const Column& column = table.columns[k];
-        if (column.is_sparse && keeps_orders) {
-            order_listed(column, is_member, classes, k, layout);
-            continue;
-        }
-        bool is_few = !column.is_sparse && !column.codes.narrow.empty();
-        (is_few ? layout.few_columns : layout.other_columns).push_back(k);
-        has_lookups |= column.is_sparse;
-        if (!keeps_orders || column.is_categorical || is_few || column.is_sparse) continue;
-        layout.order_of[k] = static_cast<int32_t>(ordered.size());
-        ordered.push_back(k);
+        if (plan.order_of[k] >= 0) ordered.push_back(k);
+        if (table.columns[k].is_sparse && plan.keeps_orders)
+            order_listed(table.columns[k], is_member, classes, k, layout);
     }
-    layout.orders.resize(ordered.size());
+    layout.order_words.resize(plan.n_orders * rows.size());
     workers.for_each(ordered.size(), [&](size_t task, int) {
-        order_rows(table.columns[ordered[task]], rows, classes, layout.class_bits,
-                   layout.orders[task]);
+        order_rows(table.columns[ordered[task]], rows, classes, plan.class_bits,
+                   layout.words_of(task));
     });
-    auto is_numeric = [&](uint32_t k) { return !table.columns[k].is_categorical; };
-    auto categorical =
-        std::stable_partition(layout.few_columns.begin(), layout.few_columns.end(), is_numeric);
-    layout.n_few_numeric = static_cast<size_t>(categorical - layout.few_columns.begin());
-    layout.few_starts.assign(1, 0);
-    for (uint32_t k : layout.few_columns)
-        layout.few_starts.push_back(layout.few_starts.back() + table.columns[k].n_codes + 1);
-    line_up_few(table, layout, workers);
-    if (has_lookups) {
+    if (plan.has_lookups) {
         layout.position.assign(table.n_rows, UINT32_MAX);
         for (size_t k = 0; k < rows.size(); ++k)
             layout.position[rows[k]] = static_cast<uint32_t>(k);

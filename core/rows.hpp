@@ -23,30 +23,60 @@ struct Stretch {
     size_t begin, end;
 };
 
-struct Layout {
+// What all nodes and members have in common: which column is searched in which way.
+struct Plan {
     const Table* table = nullptr;
-    size_t n_rows = 0;  // rows in the root
     int class_bits = 0;
-    std::vector<uint32_t> rows;
-    std::vector<int32_t> order_of;  // per column: which order, or -1
-    std::vector<std::vector<uint32_t>> orders;
-    std::vector<uint32_t> listed_words, listed_codes;
-    std::vector<Stretch> root_stretches;  // the sparse columns, ascending
-    std::vector<uint32_t>
+    bool keeps_orders = true;
+    size_t n_orders = 0;
+    std::span<const int32_t> order_of;  // per column: which order, or -1
+    std::span<const uint32_t>
         few_columns;  // dense, few codes, searched together (few.hpp): numeric ones first
     size_t n_few_numeric = 0;
-    std::vector<uint32_t>
+    std::span<const uint32_t>
         few_starts;  // where the codes of each begin if all are numbered through, and the end
-    std::vector<uint8_t> few_codes;  // their codes, one line per row of the table
-    std::vector<uint32_t> other_columns;  // all that are neither few nor listed
-    std::vector<uint32_t> position;  // of a row in `rows`; only where sparse columns are looked up
+    std::span<const uint8_t> few_codes;  // their codes, one line per row of the table
+    std::span<const uint32_t> other_columns;  // all that are neither few nor listed
+    bool has_lookups = false;  // are there sparse columns without kept lists?
 
     const uint8_t* few_line(uint32_t row) const {
         return few_codes.data() + size_t{row} * few_columns.size();
     }
+};
+
+// The memory behind a plan. Not to be moved or copied: the plan points into it.
+class PlanOwner {
+public:
+    PlanOwner(const Table& table, int n_classes, bool keeps_orders, Workers& workers);
+    PlanOwner(const PlanOwner&) = delete;
+    PlanOwner& operator=(const PlanOwner&) = delete;
+    const Plan& plan() const { return plan_; }
+
+private:
+    void line_up_few(Workers& workers);
+
+    Plan plan_;
+    std::vector<int32_t> order_of_;
+    std::vector<uint32_t> few_columns_, few_starts_, other_columns_;
+    std::vector<uint8_t> few_codes_;
+};
+
+struct Layout : Plan {
+    size_t n_rows = 0;  // rows in the root
+    std::vector<uint32_t> rows;
+    std::vector<uint32_t> order_words;  // one order after another, n_rows words each
+    std::vector<uint32_t> listed_words, listed_codes;
+    std::vector<Stretch> root_stretches;  // the sparse columns, ascending
+    std::vector<uint32_t> position;  // of a row in `rows`; only where sparse columns are looked up
+
+    uint32_t* words_of(size_t order) { return order_words.data() + order * n_rows; }
     std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
-        const auto& words = orders[static_cast<size_t>(order_of[column])];
-        return {words.data() + begin, end - begin};
+        auto which = static_cast<size_t>(order_of[column]);
+        return {order_words.data() + which * n_rows + begin, end - begin};
+    }
+    size_t nbytes() const {
+        return sizeof(uint32_t) * (rows.size() + order_words.size() + listed_words.size() +
+                                   listed_codes.size() + position.size());
     }
 };
 
@@ -101,7 +131,7 @@ void keep_right(std::span<uint32_t> items, IsLeft&& is_left) {
     }
 }
 
-Layout lay_out(const Table& table, std::vector<uint32_t> rows, std::span<const int32_t> classes,
-               int n_classes, bool keeps_orders, Workers& workers);
+Layout lay_out(const Plan& plan, std::vector<uint32_t> rows, std::span<const int32_t> classes,
+               Workers& workers);
 
 }  // namespace treefold

@@ -33,10 +33,17 @@ public:
 
     // A column that every node searches. Returns whether it has more than one value here.
     bool column(uint32_t at) {
+        bool is_ordered = layout_.order_of[at] >= 0;
+        return column(at, is_ordered ? layout_.order(at, node_.begin, node_.end)
+                                     : std::span<const uint32_t>{});
+    }
+    // The same with the order of its rows, if it is an ordered column.
+    bool column(uint32_t at, std::span<const uint32_t> words) {
         const Column& column = layout_.table->columns[at];
         if (column.is_sparse) return looked_up(at, column);
         if (layout_.order_of[at] >= 0)
-            return column.codes.with([&](auto* codes) { return ordered(at, column, codes); });
+            return column.codes.with(
+                [&](auto* codes) { return ordered(at, column, codes, words); });
         if (column.is_categorical || column.n_codes <= kHistogramShare * node_.rows.size())
             return column.codes.with([&](auto* codes) { return histogram(at, column, codes); });
         return column.codes.with([&](auto* codes) {
@@ -91,8 +98,8 @@ private:
     static constexpr size_t kHistogramShare = 4;
 
     template <class Code>
-    bool ordered(uint32_t at, const Column& column, const Code* codes) {
-        std::span<const uint32_t> words = layout_.order(at, node_.begin, node_.end);
+    bool ordered(uint32_t at, const Column& column, const Code* codes,
+                 std::span<const uint32_t> words) {
         int bits = layout_.class_bits;
         auto code_at = [&](size_t k) { return static_cast<uint32_t>(codes[words[k] >> bits]); };
         bool has_missing = column.has_missing && code_at(words.size() - 1) == column.missing_code();

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -71,22 +72,24 @@ public:
 
     std::span<const int32_t> classes;
     int n_classes = 0;
-    std::vector<Sum> weights;  // on the grid 2^exponent; empty: every row counts one
+    std::shared_ptr<const std::vector<Sum>>
+        weights;  // on the grid 2^exponent; null: every row counts one
     int exponent = 0;
     std::vector<double> multipliers;  // per class; empty: none
     Criterion criterion = Criterion::gini;
     Logarithms logs;
 
     size_t width() const { return static_cast<size_t>(n_classes); }
-    bool is_unit() const { return weights.empty(); }
-    bool counts_rows() const { return weights.empty() && multipliers.empty(); }
+    bool is_unit() const { return !weights; }
+    bool counts_rows() const { return !weights && multipliers.empty(); }
+    bool has_weights_of(const ClassTarget& other) const { return weights == other.weights; }
 
     void add(uint32_t row, Slot* slots) const {
         auto index = static_cast<size_t>(classes[row]);
-        if (weights.empty())
+        if (!weights)
             slots[index] += Slot(1);
         else
-            slots[index] += weights[row];
+            slots[index] += (*weights)[row];
     }
     Totals sum_rows(std::span<const uint32_t> rows) const {
         Totals totals{static_cast<int64_t>(rows.size()), std::vector<Slot>(width())};
@@ -228,6 +231,9 @@ public:
     size_t width() const { return weights.empty() ? 1 : 2; }
     bool is_unit() const { return weights.empty(); }
     bool counts_rows() const { return weights.empty(); }
+    bool has_weights_of(const MeanTarget& other) const {
+        return row_weights.data() == other.row_weights.data();
+    }
 
     // Without weights and with short numbers, products are read off y, and 128 bits hold all of quality().
     bool is_short() const { return products.empty(); }

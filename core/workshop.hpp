@@ -4,10 +4,25 @@
 #include <algorithm>
 #include <memory>
 
+#include "family.hpp"
 #include "rows.hpp"
 #include "search.hpp"
+#include "work.hpp"
 
 namespace treefold {
+
+// A member in the growth.
+template <class Target>
+struct Seat {
+    uint32_t member = 0;
+    const Target* target = nullptr;
+    const Rules* rules = nullptr;
+    bool asks_everything = true;
+    size_t tiny_rows = 0;  // nodes up to this size need no orders (tiny.hpp)
+    double root_weight = 0.0;
+
+    bool tries_all(const Table& table) const { return rules->max_features >= table.columns.size(); }
+};
 
 // A stretch of rows with what it adds up to.
 template <class Target>
@@ -23,7 +38,15 @@ struct Part {
 };
 
 template <class Target>
+struct Group;
+template <class Target>
+struct Birth;
+
+// A node of one member, or of a group of members (group.hpp).
+template <class Target>
 struct Node : Part<Target> {
+    const Seat<Target>* seat = nullptr;
+    Layout* layout = nullptr;
     int64_t depth = 0;
     uint64_t key = 0;  // of the draws (random.hpp)
     std::vector<Stretch> stretches;  // sparse columns that are not all zero here, ascending
@@ -32,7 +55,14 @@ struct Node : Part<Target> {
     Split split;
     Part<Target> left, right;
     double decrease = 0.0;
+    // Only where several members go on together (group.hpp):
+    std::shared_ptr<Group<Target>> group;
+    std::unique_ptr<Birth<Target>> birth;  // not yet born
 
+    std::span<uint32_t> rows() const { return rows_of(*this); }
+    std::span<uint32_t> rows_of(const Part<Target>& part) const {
+        return {layout->rows.data() + part.begin, part.size()};
+    }
     const Stretch* find_stretch(uint32_t column) const {
         auto found = std::lower_bound(stretches.begin(), stretches.end(), column,
                                       [](const Stretch& a, uint32_t b) { return a.column < b; });
@@ -76,14 +106,21 @@ template <class Target>
 struct Desk {
     explicit Desk(size_t n_rows) : sides(n_rows) {}
     Sides sides;
+    std::vector<uint32_t> marks;  // per row of the table; what they mean is the user's business
     Scratch<typename Target::Slot> scratch;
     typename FewSearchOf<Target>::Type few{};
     Findings findings;
+    std::vector<uint32_t> own_rows;  // of one share of a group
+    Work work;
     std::vector<NodePointer<Target>> used_nodes;  // to be used again: a node is 500 bytes to clear
 
     uint32_t* spare(size_t size) {
         if (scratch.spare.size() < size) scratch.spare.resize(size);
         return scratch.spare.data();
+    }
+    uint32_t* marks_for(size_t n_rows) {
+        if (marks.size() < n_rows) marks.resize(n_rows);
+        return marks.data();
     }
     NodePointer<Target> take_node() {
         if (used_nodes.empty()) return std::make_unique<Node<Target>>();
@@ -94,6 +131,8 @@ struct Desk {
     void give_back(NodePointer<Target> node) {
         node->stretches.clear();
         node->histogram.clear();
+        node->group.reset();
+        node->birth.reset();
         used_nodes.push_back(std::move(node));
     }
 };
@@ -107,34 +146,34 @@ inline constexpr size_t kCheckedCells = 1'000'000;
 template <class Target>
 struct Workshop {
     const Table& table;
-    const Target& target;
-    const Rules& rules;
-    Layout& layout;
+    const Plan& plan;
     Workers& workers;
     std::vector<Desk<Target>> desks{};
-    size_t tiny_rows = 0;  // nodes up to this size need no orders (tiny.hpp)
     bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
 
-    Desk<Target>& desk(int worker) { return desks[static_cast<size_t>(worker)]; }
-    std::span<uint32_t> rows_of(const Part<Target>& part) {
-        return {layout.rows.data() + part.begin, part.size()};
+    Workshop(const Table& table, const Plan& plan, Workers& workers)
+        : table(table), plan(plan), workers(workers) {
+        for (int worker = 0; worker < workers.size(); ++worker) desks.emplace_back(table.n_rows);
     }
-    bool tries_all() const { return rules.max_features >= table.columns.size(); }
+
+    Desk<Target>& desk(int worker) { return desks[static_cast<size_t>(worker)]; }
     bool is_shared(size_t n_cells) const {
         return workers.size() > 1 && !in_tasks && n_cells >= kParallelCells;
     }
 
-    bool keeps_histogram(const Part<Target>& part) const {
+    bool keeps_histogram(const Seat<Target>& seat, const Part<Target>& part) const {
         if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
-        return tries_all() && keeps_histograms(layout, part.size(), target.width());
+        return seat.tries_all(table) && keeps_histograms(plan, part.size(), seat.target->width());
     }
-    void count_histogram(const Part<Target>& part, std::vector<uint32_t>& histogram) {
+    void count_histogram(const Node<Target>& node, const Part<Target>& part,
+                         std::vector<uint32_t>& histogram) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-            histogram.assign(layout.few_starts.back() * target.width(), 0);
-            size_t n_few = layout.few_columns.size();
+            const Target& target = *node.seat->target;
+            histogram.assign(plan.few_starts.back() * target.width(), 0);
+            size_t n_few = plan.few_columns.size();
             size_t n_tasks = is_shared(part.size() * n_few) ? desks.size() : 1;
             auto count = [&](size_t task, int) {
-                count_rows(layout, target, rows_of(part), n_few * task / n_tasks,
+                count_rows(plan, target, node.rows_of(part), n_few * task / n_tasks,
                            n_few * (task + 1) / n_tasks, histogram.data());
             };
             if (n_tasks == 1)

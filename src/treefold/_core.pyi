@@ -109,6 +109,26 @@ def grow(
     Rows of weight zero do not exist. asked: rows of the table that want an answer; nodes that none
     of them reaches are not grown."""
 
+def grow_family(
+    table: Table,
+    target: NDArray[np.int32] | NDArray[np.float64],
+    n_classes: int,
+    sample_weight: NDArray[np.float64] | None,
+    members: list[
+        tuple[
+            NDArray[np.uint32] | None,
+            NDArray[np.float64] | None,
+            Rules,
+            NDArray[np.uint32] | None,
+        ]
+    ],
+    sharing: str,
+    n_threads: int,
+) -> tuple[list[Tree], dict[str, Any]]:
+    """The exact trees of all members (rows, weights, rules, asked), and what was done for them.
+    rows: ascending, None for all. weights: instead of sample_weight. sharing: "none", "overlap"
+    or "folds"; the trees are the same."""
+
 class Tree:
     """A grown tree: one array per field, in preorder. All arrays are read-only views."""
 

@@ -1,0 +1,260 @@
+// The best split of each share of a group.
+//
+// Shares of unit weights that a kernel serves are searched together, a column at a time (shared_scans.hpp,
+// shared_few.hpp). What no kernel decides is searched for one share after another among its own rows, by
+// the scans of a single tree.
+#pragma once
+
+#include "finder.hpp"
+#include "shared_few.hpp"
+
+namespace treefold {
+
+template <class Target>
+class GroupFinder {
+public:
+    using Slot = typename Target::Slot;
+
+    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder) : shop_(shop), finder_(finder) {}
+
+    // One split per share; it does not exist where the share stays a leaf.
+    std::vector<Split> find(Node<Target>& node, int worker) {
+        Group<Target>& group = *node.group;
+        Desk<Target>& desk = shop_.desk(worker);
+        std::vector<Split> splits(group.shares.size());
+        Crew<Target> crew = gather_crew(group);
+        for (size_t share = 0; share < splits.size(); ++share)
+            if (std::find(crew.shares.begin(), crew.shares.end(), share) == crew.shares.end())
+                splits[share] = find_alone(node, share, worker);
+        if (crew.shares.empty()) return splits;
+        scatter_patterns(group, crew, desk);
+        count_work(crew, desk.work);
+        std::vector<Findings> findings(crew.shares.size());
+        search_columns(crew, findings, worker);
+        for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
+            resolve(crew, lane, findings[lane], desk);
+            desk.work.split_evaluations += findings[lane].n_offered;
+            splits[crew.shares[lane]] = std::move(findings[lane].best);
+        }
+        return splits;
+    }
+
+private:
+    static constexpr bool kHasKernels =
+        std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
+
+    Crew<Target> gather_crew(const Group<Target>& group) const {
+        Crew<Target> crew;
+        crew.group = &group;
+        if (!kHasKernels || !group.is_additive) return crew;
+        for (size_t share = 0; share < group.shares.size(); ++share) {
+            const Share<Target>& one = group.shares[share];
+            NodeView<Target> view{*one.seat->target, *one.seat->rules, one.totals, one.context, {}};
+            view.end = static_cast<size_t>(one.n_rows());
+            prepare_float64(view, one.description);
+            if (!view.has_kernel || !one.seat->tries_all(shop_.table)) continue;
+            crew.shares.push_back(share);
+            crew.views.push_back(view);
+        }
+        crew.n_lanes = (crew.shares.size() + 3) / 4 * 4;
+        crew.ones = LaneArray(crew.n_lanes * group.patterns.size());
+        for (uint32_t pattern = 0; pattern < group.patterns.size(); ++pattern)
+            for (size_t lane = 0; lane < crew.shares.size(); ++lane)
+                crew.ones[pattern * crew.n_lanes + lane] =
+                    group.patterns.has(pattern, crew.shares[lane]) ? 1.0 : 0.0;
+        return crew;
+    }
+
+    void scatter_patterns(const Group<Target>& group, Crew<Target>& crew, Desk<Target>& desk) {
+        uint32_t* marks = desk.marks_for(shop_.table.n_rows);
+        for (size_t k = 0; k < group.n_rows(); ++k)
+            marks[group.layout.rows[k]] = group.pattern_of[k];
+        crew.pattern_of = marks;
+    }
+
+    void count_work(const Crew<Target>& crew, Work& work) const {
+        const Layout& layout = crew.group->layout;
+        uint64_t n_dense = layout.few_columns.size() + layout.other_columns.size(), n_listed = 0;
+        for (const Stretch& stretch : layout.root_stretches)
+            n_listed += stretch.end - stretch.begin;
+        uint64_t n_rows = crew.group->n_rows(), n_total = 0;
+        for (const NodeView<Target>& view : crew.views)
+            n_total += static_cast<uint64_t>(view.totals.rows);
+        work.count_search(crew.shares.size(), n_rows);
+        work.statistic_updates += n_rows * n_dense + n_listed;
+        work.serial_updates += n_total * n_dense + n_listed * n_total / n_rows;
+    }
+
+    // A share's own rows, searched as the node of a single tree.
+    Split find_alone(Node<Target>& node, size_t share, int worker) {
+        const Group<Target>& group = *node.group;
+        uint32_t* marks = shop_.desk(worker).marks_for(shop_.table.n_rows);
+        size_t n_rows = 0;
+        for (size_t k = 0; k < group.n_rows(); ++k) {
+            bool counts = group.patterns.has(group.pattern_of[k], share);
+            marks[group.layout.rows[k]] = counts ? 0 : Patterns::kNone;
+            n_rows += counts;
+        }
+        Layout layout;
+        Node<Target> alone;
+        static_cast<Part<Target>&>(alone) = group.shares[share];
+        alone.seat = group.shares[share].seat;
+        derive(group.layout, marks, n_rows, n_rows > alone.seat->tiny_rows, layout);
+        alone.layout = &layout;
+        alone.begin = 0, alone.end = n_rows;
+        alone.depth = node.depth;
+        alone.key = node.key;
+        alone.stretches = layout.root_stretches;
+        return finder_.find(alone, worker);
+    }
+
+    void search_columns(const Crew<Target>& crew, std::vector<Findings>& findings, int worker) {
+        const Layout& layout = crew.group->layout;
+        size_t n_columns =
+            layout.few_columns.size() + layout.other_columns.size() + layout.root_stretches.size();
+        if (!shop_.is_shared(crew.group->n_rows() * n_columns))
+            return search_range(crew, 0, n_columns, findings, worker);
+        size_t n_tasks = std::min(n_columns, 4 * shop_.desks.size());
+        std::vector<std::vector<Findings>> found(n_tasks, std::vector<Findings>(findings.size()));
+        shop_.workers.for_each(n_tasks, [&](size_t task, int at) {
+            search_range(crew, n_columns * task / n_tasks, n_columns * (task + 1) / n_tasks,
+                         found[task], at);
+        });
+        for (std::vector<Findings>& part : found)
+            for (size_t lane = 0; lane < findings.size(); ++lane)
+                findings[lane].merge(std::move(part[lane]));
+    }
+
+    // Columns are numbered for the search: few-valued, other, listed.
+    void search_range(const Crew<Target>& crew, size_t first, size_t last,
+                      std::vector<Findings>& findings, int worker) {
+        const Layout& layout = crew.group->layout;
+        Desk<Target>& desk = shop_.desk(worker);
+        size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
+        search_few(crew, std::min(first, n_few), std::min(last, n_few), findings, desk);
+        for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
+            if (crew.group->n_rows() > kCheckedCells) shop_.workers.check();
+            search_column(crew, layout.other_columns[k - n_few], findings, desk);
+        }
+        for (size_t k = std::max(first, n_dense); k < last; ++k)
+            for (size_t lane = 0; lane < crew.shares.size(); ++lane)
+                search_stretch(crew, layout.root_stretches[k - n_dense], lane, findings[lane],
+                               desk);
+    }
+
+    void search_few(const Crew<Target>& crew, size_t first, size_t last,
+                    std::vector<Findings>& findings, Desk<Target>& desk) {
+        auto exact = [&](uint32_t at, size_t lane) {
+            search_exactly(crew, at, lane, findings[lane], desk);
+        };
+        if (first == last) return;
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            SharedClassHistograms(crew).search(first, last, desk.scratch, findings, exact);
+        } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            SharedMeanHistograms histograms(crew);
+            const Layout& layout = crew.group->layout;
+            for (size_t k = first; k < last; ++k) {
+                uint32_t at = layout.few_columns[k];
+                if (k < layout.n_few_numeric && !has_missing(layout, at))
+                    histograms.search(k, findings);
+                else
+                    for (size_t lane = 0; lane < crew.shares.size(); ++lane) exact(at, lane);
+            }
+        }
+    }
+
+    static bool has_missing(const Layout& layout, uint32_t at) {
+        const Column& column = layout.table->columns[at];
+        if (!column.has_missing) return false;
+        return std::any_of(layout.rows.begin(), layout.rows.end(), [&](uint32_t row) {
+            return column.codes[row] == column.missing_code();
+        });
+    }
+
+    void search_column(const Crew<Target>& crew, uint32_t at, std::vector<Findings>& findings,
+                       Desk<Target>& desk) {
+        const Layout& layout = crew.group->layout;
+        const Column& column = layout.table->columns[at];
+        bool is_done = layout.order_of[at] >= 0 && column.codes.with([&](auto* codes) {
+            return scan_order(crew, at, codes, findings);
+        });
+        if (is_done) return;
+        for (size_t lane = 0; lane < crew.shares.size(); ++lane)
+            search_exactly(crew, at, lane, findings[lane], desk);
+    }
+
+    template <class Code>
+    bool scan_order(const Crew<Target>& crew, uint32_t at, const Code* codes,
+                    std::vector<Findings>& findings) {
+        const Layout& layout = crew.group->layout;
+        const Column& column = layout.table->columns[at];
+        OrderView<Code> order{at, layout.order(at, 0, layout.n_rows), layout.class_bits, codes};
+        if (column.has_missing && order.code(layout.n_rows - 1) == column.missing_code())
+            return false;
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            if (order.bits == 0) return false;  // the class is not in the words
+            if (crew.views[0].target.n_classes == 2)
+                SharedTwoClassScan(crew, findings).run(order);
+            else
+                scan_shared_classes(crew, order, findings);
+            return true;
+        } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            SharedMeanScan(crew, findings).run(order);
+            return true;
+        }
+        return false;
+    }
+
+    // One column for one lane, among its own rows, by the scans of a single tree.
+    void search_exactly(const Crew<Target>& crew, uint32_t at, size_t lane, Findings& findings,
+                        Desk<Target>& desk) {
+        NodeView<Target> view = own_rows(crew, lane, desk);
+        Layout own;
+        static_cast<Plan&>(own) = crew.group->layout;
+        std::vector<uint32_t> words;
+        if (own.order_of[at] >= 0) {
+            for (uint32_t word : crew.group->layout.order(at, 0, crew.group->n_rows()))
+                if (crew.counts(word >> own.class_bits, lane)) words.push_back(word);
+        }
+        Search<Target>(own, view, desk.scratch, findings).column(at, words);
+    }
+
+    NodeView<Target> own_rows(const Crew<Target>& crew, size_t lane, Desk<Target>& desk) {
+        crew.group->list_rows(crew.shares[lane], desk.own_rows);
+        const NodeView<Target>& from = crew.views[lane];
+        NodeView<Target> view{from.target, from.rules, from.totals, from.context, desk.own_rows};
+        view.end = desk.own_rows.size();
+        return view;
+    }
+
+    void search_stretch(const Crew<Target>& crew, const Stretch& stretch, size_t lane,
+                        Findings& findings, Desk<Target>& desk) {
+        const Layout& layout = crew.group->layout;
+        Layout own;
+        static_cast<Plan&>(own) = layout;
+        for (size_t k = stretch.begin; k < stretch.end; ++k) {
+            if (!crew.counts(layout.listed_words[k] >> own.class_bits, lane)) continue;
+            own.listed_words.push_back(layout.listed_words[k]);
+            own.listed_codes.push_back(layout.listed_codes[k]);
+        }
+        if (own.listed_words.empty()) return;
+        crew.group->list_rows(crew.shares[lane], desk.own_rows);
+        NodeView<Target> view = crew.views[lane];
+        view.rows = desk.own_rows;
+        Search<Target>(own, view, desk.scratch, findings)
+            .stretch({stretch.column, 0, own.listed_words.size()});
+    }
+
+    void resolve(const Crew<Target>& crew, size_t lane, Findings& findings, Desk<Target>& desk) {
+        if (findings.pending.empty()) return;
+        crew.group->list_rows(crew.shares[lane], desk.own_rows);
+        NodeView<Target> view = crew.views[lane];
+        view.rows = desk.own_rows;
+        resolve_pending(crew.group->layout, view, findings);
+    }
+
+    Workshop<Target>& shop_;
+    Finder<Target>& finder_;
+};
+
+}  // namespace treefold

@@ -1,0 +1,59 @@
+// What growth has done, counted per node and never per row, so that counting costs nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace treefold {
+
+struct Work {
+    uint64_t rows_scanned = 0;  // rows of searched nodes; a node of several members counts once
+    uint64_t statistic_updates = 0;  // a row added to one accumulator of one column
+    uint64_t serial_updates = 0;  // what the members would have added one after another
+    uint64_t split_evaluations = 0;  // exact qualities that were computed and offered
+    uint64_t nodes_grown = 0;  // searched nodes, each member's counted
+    uint64_t forks = 0;  // ways that members of one node parted into, beyond the first
+    uint64_t heals = 0;  // nodes of different ways that went on as one
+    uint64_t ambiguous_rows = 0;  // rows that went both ways, for different members
+    std::vector<uint64_t> nodes_by_members;  // searched nodes by their number of members
+    std::vector<uint64_t> level_nodes,
+        level_tests;  // divided nodes per depth; their different tests
+    uint64_t peak_bytes = 0;  // of layouts, over all workers
+
+    void count_search(uint64_t n_members, uint64_t n_rows) {
+        if (nodes_by_members.size() <= n_members) nodes_by_members.resize(n_members + 1);
+        ++nodes_by_members[n_members];
+        nodes_grown += n_members;
+        rows_scanned += n_rows;
+    }
+    void count_tests(int64_t depth, uint64_t n_tests) {
+        auto level = static_cast<size_t>(depth);
+        if (level_nodes.size() <= level)
+            level_nodes.resize(level + 1), level_tests.resize(level + 1);
+        ++level_nodes[level];
+        level_tests[level] += n_tests;
+    }
+    void merge(const Work& other) {
+        rows_scanned += other.rows_scanned;
+        statistic_updates += other.statistic_updates;
+        serial_updates += other.serial_updates;
+        split_evaluations += other.split_evaluations;
+        nodes_grown += other.nodes_grown;
+        forks += other.forks;
+        heals += other.heals;
+        peak_bytes += other.peak_bytes;
+        ambiguous_rows += other.ambiguous_rows;
+        add_each(nodes_by_members, other.nodes_by_members);
+        add_each(level_nodes, other.level_nodes);
+        add_each(level_tests, other.level_tests);
+    }
+
+private:
+    static void add_each(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
+        if (to.size() < from.size()) to.resize(from.size());
+        for (size_t k = 0; k < from.size(); ++k) to[k] += from[k];
+    }
+};
+
+}  // namespace treefold
