@@ -89,8 +89,9 @@ private:
                 return divide(rows, spare, [codes, code = node.split.code](uint32_t row) {
                     return codes[row] <= code;
                 });
-            return divide(rows, spare,
-                          [&](uint32_t row) { return code_goes_left(node.split, column, codes[row]); });
+            return divide(rows, spare, [&](uint32_t row) {
+                return code_goes_left(node.split, column, codes[row]);
+            });
         });
     }
 

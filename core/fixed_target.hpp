@@ -99,7 +99,7 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
     target.n_classes = view.n_classes;
     target.multipliers = member.rules.class_multipliers;
     target.criterion = member.rules.criterion;
-    target.exponent = exponent;
+    target.exponent = member.weights.empty() ? 0 : exponent;
     if (known != nullptr)
         target.weights = known->weights;
     else if (!member.weights.empty())
@@ -112,20 +112,21 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
 }
 
 template <int N>
-MeanTarget<N> make_mean_target(const TargetView& view, const Member& member, const BitRange& products,
-                               int weight_exponent) {
+MeanTarget<N> make_mean_target(const TargetView& view, const Member& member,
+                               const BitRange& products, int weight_exponent) {
     using Slot = Fixed<N>;
     MeanTarget<N> target;
     int product_exponent = products.exponent();
     target.y = view.numbers;
     target.row_weights = member.weights;
     target.product_exponent = product_exponent;
-    target.weight_exponent = weight_exponent;
+    target.weight_exponent = member.weights.empty() ? 0 : weight_exponent;
     size_t n_rows = view.numbers.size();
     auto weight = [&](size_t row) { return member.weights.empty() ? 1.0 : member.weights[row]; };
     target.unit_bits = products.size();
     if (std::abs(product_exponent) < 900) target.unit = std::ldexp(1.0, -product_exponent);
-    bool is_short = N == 2 && member.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
+    bool is_short =
+        N == 2 && member.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
     if (is_short) return target;
     target.products = all_to_units<Slot>(
         n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });

@@ -202,8 +202,8 @@ private:
         node.right.record = node.left.record + 1;
         describe(node.left, seat, node.rows_of(node.left), tree, worker);
         describe(node.right, seat, node.rows_of(node.right), tree, worker);
-        node.decrease = impurity_decrease(seat.root_weight, node.description,
-                                          node.left.description, node.right.description);
+        node.decrease = impurity_decrease(seat.root_weight, node.description, node.left.description,
+                                          node.right.description);
         if (node.decrease >= seat.rules->min_impurity_decrease) return true;
         tree.drop_nodes(2);
         return false;

@@ -54,7 +54,7 @@ class Workbench:
         rules = make_rules(self.estimator(**params), own, self.table.n_columns)
         if own.multipliers is not None:
             multipliers = np.ones(self.target.n_classes)
-            multipliers[np.searchsorted(self.target.labels, own.labels)] = own.multipliers
+            multipliers[np.searchsorted(self.target.classes, own.classes)] = own.multipliers
             rules.class_multipliers = multipliers
         if asked is not None:
             asked = np.asarray(asked, dtype=np.uint32)
@@ -98,7 +98,7 @@ class Workbench:
         values = expected.value
         if self.is_classification:
             values = np.zeros((tree.node_count, self.target.n_classes))
-            values[:, np.searchsorted(self.target.labels, alone.classes_)] = expected.value
+            values[:, np.searchsorted(self.target.classes, alone.classes_)] = expected.value
         assert values.tobytes() == tree.value.tobytes()
         for node in np.flatnonzero(np.isnan(tree.threshold)):
             assert self.left_labels_alone(alone, node) == left_labels(

@@ -43,5 +43,5 @@ def test_a_tree_that_nobody_asks_is_its_root():
 
 
 def test_a_row_that_does_not_exist_cannot_ask():
-    with pytest.raises(ValueError, match="a row that asks is not in the table"):
+    with pytest.raises(ValueError, match="a row is not in the table"):
         grow(np.array([3000], dtype=np.uint32))
