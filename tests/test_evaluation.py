@@ -73,6 +73,8 @@ def test_the_text_names_score_choice_baseline_and_doubts(full):
     assert "without any split -0.005" in text
     assert "nested 0.500 ± 0.050 (2 outer splits)" in text
     assert "pooled" in text
+    pooled = dataclasses.replace(full, test_scores={"r2": np.array([0.5])})
+    assert repr(pooled).startswith("Evaluation: r2 0.500 (pooled over 2 splits)")
     assert "a little too good" not in text  # nested scores are there
     assert "a little too good" in repr(dataclasses.replace(full, nested=None))
 

@@ -139,7 +139,7 @@ def test_text_can_show_how_steady_splits_are(fitted):
         "|   |--- value: [0.00]  [leaf in 2 of 2 folds]",
         "|--- feature_0 >  2.50",
         "|   |--- value: [9.00]  [leaf in 1 of 2 folds]",
-        "Folds share rows: agreement means steady, not certain.",
+        "Folds overlap: agreement means steady, not certain.",
     ]
     assert "folds" not in export_text(fitted)
 

@@ -144,7 +144,7 @@ class Evaluation:
     def _lines(self) -> list[tuple[str, str]]:
         """What to show: pairs of a name and a text."""
         lines = [
-            (name, f"{_mean(scores)} ({_count(len(scores), 'split')})")
+            (name, f"{_mean(scores)} ({self._describe_splits(len(scores))})")
             for name, scores in self.test_scores.items()
         ]
         if self.baseline is not None:
@@ -157,6 +157,11 @@ class Evaluation:
         elif self.chosen is not None and self.path is not None:
             lines.append(("note", _OPTIMISM))
         return lines + [("note", note) for note in self.notes]
+
+    def _describe_splits(self, n_scores: int) -> str:
+        n_splits = n_scores if self.indices is None else len(self.indices["test"])
+        more = "pooled over " if n_scores == 1 < n_splits else ""
+        return more + _count(n_splits, "split")
 
     def _path_html(self) -> str:
         if self.path is None:

@@ -23,7 +23,7 @@ __all__ = ["CAUTION", "FoldTree", "compute_stability", "find_places"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-CAUTION = "Folds share rows: agreement means steady, not certain."
+CAUTION = "Folds overlap: agreement means steady, not certain."
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         `threshold_min`, `threshold_median` and `threshold_max`; in `n_leaf_here` it is a leaf;
         `other_column` is what most of the others split by (-1: no others). `rows_jaccard` compares
         the rows that reach it, and `heldout_value` is the share of the predicted class among
-        the `heldout_rows` that reach it. Folds share rows: agreement means steady, not certain.
+        the `heldout_rows` that reach it. Folds overlap: agreement means steady, not certain.
     tree_, classes_, n_classes_, feature_importances_, n_features_in_, feature_names_in_
         As in `DecisionTreeClassifier`.
 
