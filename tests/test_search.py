@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, Table
 from treefold import model_selection as ours
@@ -288,6 +290,27 @@ def test_verbose_says_what_scikit_learn_says(capsys):
     assert (
         capsys.readouterr().out == "Fitting 5 folds for each of 2 candidates, totalling 10 fits\n"
     )
+
+
+@parametrize_with_checks(
+    [
+        ours.GridSearchCV(
+            DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2, error_score="raise"
+        ),
+        ours.RandomizedSearchCV(
+            DecisionTreeRegressor(),
+            {"max_depth": [1, 2]},
+            n_iter=2,
+            cv=2,
+            random_state=0,
+            error_score="raise",
+        ),
+    ]
+)
+def test_scikit_learns_checks_pass(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tiny folds, and of what is refused a moment later
+        check(estimator)
 
 
 # The rule of one standard error -------------------------------------------------------------------

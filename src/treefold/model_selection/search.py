@@ -11,6 +11,7 @@ from sklearn.model_selection._validation import (
     _insert_error_scores,
     _warn_or_raise_about_fit_failures,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_method_params
 
 from treefold.model_selection.candidates import find_tree
@@ -28,6 +29,11 @@ class _SharedSearch:
 
     def _list_candidates(self) -> Iterable[Mapping[str, Any]]:
         raise NotImplementedError
+
+    def __sklearn_tags__(self: Any) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
 
     def fit(self: Any, X: Any, y: Any = None, **params: Any) -> Any:
         """Evaluate all candidates, and fit the best one to all rows.
