@@ -463,6 +463,15 @@ def test_cross_val_predict(method, is_sorted):
         assert_same(actual, expected)
 
 
+def test_class_weights_keep_their_labels_when_probabilities_are_predicted():
+    y = np.array(["a", "b", "c"])[Y]
+    tree = DecisionTreeClassifier(class_weight={"a": 5.0}, max_depth=2)
+    shares = ours.cross_val_predict(tree, X, y, cv=4, method="predict_proba")
+    results = ours.cross_validate(tree, X, y, cv=4, return_indices=True, return_estimator=True)
+    for test, fitted in zip(results["indices"]["test"], results["estimator"], strict=True):
+        np.testing.assert_array_equal(shares[test], fitted.predict_proba(X[test]))
+
+
 def test_cross_val_predict_of_numbers_and_pipelines():
     np.testing.assert_array_equal(*both("cross_val_predict", DecisionTreeRegressor(), X, NUMBERS))
     pipeline, data = PIPELINES["columns"]
