@@ -285,6 +285,31 @@ def test_trees_are_not_grown_again_for_path_parameters(monkeypatch):
     assert n_members == [4 * 12, 1]
 
 
+def test_work_of_several_growths_adds_up(monkeypatch):
+    from treefold.model_selection import plants  # noqa: PLC0415 - what this test looks into
+
+    works = [
+        {"mode": "folds", "updates": 5, "by_members": np.array([0, 3]), "peak_bytes": 9, "f": 0.5},
+        {
+            "mode": "none",
+            "updates": 2,
+            "by_members": np.array([0, 1, 4]),
+            "peak_bytes": 7,
+            "f": 1.0,
+        },
+    ]
+    grow, given = plants.grow_family, iter(works)
+
+    def replaced(*arguments, **options):
+        family = grow(*arguments, **options)
+        return type(family)(family.trees, family.seconds, next(given))
+
+    monkeypatch.setattr(plants, "grow_family", replaced)
+    search = ours.GridSearchCV(TREE, {"max_features": [1, 2]}, refit=False).fit(X, Y)
+    assert search.work_.pop("by_members").tolist() == [0, 4, 4]
+    assert search.work_ == {"mode": "folds", "updates": 7, "peak_bytes": 9, "f": 0.5}
+
+
 def test_verbose_says_what_scikit_learn_says(capsys):
     ours.GridSearchCV(TREE, {"max_depth": [1, 2]}, verbose=1).fit(X, Y)
     assert (

@@ -119,13 +119,14 @@ class Growth:
                 yield Plant(seed, field, sown.training, sown.cells, tree, own)
 
     def _add_work(self, work: dict[str, Any]) -> None:
+        """Add the counts of one growth; what is no count is that of the first growth."""
         for name, value in work.items():
-            before = self.work.get(name)
-            if before is None or isinstance(value, str):
-                self.work[name] = value
-            elif name.startswith("peak"):
+            before = self.work.setdefault(name, value)
+            if before is value:
+                continue
+            if name.startswith("peak"):
                 self.work[name] = max(before, value)
-            else:
+            elif np.asarray(value).dtype.kind in "iu":
                 self.work[name] = _add(before, value)
 
 
@@ -161,13 +162,13 @@ def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
 
 
 def _add(one: Any, other: Any) -> Any:
-    """Add counts, or lists of counts whose ends may lie apart."""
-    if not isinstance(one, list | np.ndarray):
+    """Add counts, or arrays of counts of which one may be longer."""
+    if np.ndim(one) == 0:
         return one + other
-    total = np.zeros(max(len(one), len(other)), dtype=np.asarray(one).dtype)
-    total[: len(one)] += one
-    total[: len(other)] += other
-    return total.tolist() if isinstance(one, list) else total
+    total = np.zeros(max(len(one), len(other)), dtype=np.int64)
+    for counts in (one, other):
+        total[: len(counts)] += np.asarray(counts, dtype=np.int64)
+    return total
 
 
 def _loosen(sown: _Sown) -> Training:
