@@ -79,7 +79,7 @@ def test_the_tree_is_the_plain_one_and_scores_are_those_of_a_grid_search(target,
     assert_same_tree(model, plain(**model.best_params_).fit(DATA.X, y))
     fixed = {key: model.best_params_[key] for key in ("categorical_features", "random_state")}
     results = model.cv_results_
-    some = np.unique(np.linspace(0, len(results["params"]) - 1, 6).astype(int))
+    some = np.unique(np.linspace(0, len(results["params"]) - 1, 4).astype(int))
     grid = [{key: [value] for key, value in results["params"][place].items()} for place in some]
     search = GridSearchCV(plain(**fixed), grid, cv=FOLDS, scoring=model.scorer_, refit=False)
     theirs = search.fit(DATA.X, y).cv_results_
