@@ -43,7 +43,19 @@ SHAPES = {
     "abalone": Shape(4_177, 0, (134, 111, 51, 2429, 1515, 880, 926), (3,)),
     "kin8nm": Shape(8_192, 0, (0,) * 8),
     "protein_casp": Shape(45_730, 0, (*((0,) * 7), 350, 0)),
+    "connect4": Shape(67_557, 3, (), (3,) * 42),
+    "nursery": Shape(12_960, 5, (), (3, 5, 4, 4, 3, 2, 3, 3)),
+    "led": Shape(10_000, 10, (), (2,) * 7),
+    "pendigits": Shape(10_992, 10, (101,) * 16),
+    "mushroom": Shape(
+        8_124, 2, (), (6, 4, 10, 2, 9, 2, 2, 2, 12, 2, 5, 4, 4, 9, 9, 1, 4, 3, 5, 9, 6, 7)
+    ),
+    "spambase": Shape(4_601, 2, (*((150,) * 54), 2161, 271, 919)),
+    "internet_ads": Shape(1_966, 2, (2,) * 1_555),
+    "car": Shape(1_728, 4, (), (4, 4, 4, 3, 3, 3)),
+    "yeast": Shape(1_484, 10, (81, 79, 53, 78, 2, 3, 48, 68)),
 }
+FILES = {"internet_ads": "internet_ads_dedup"}  # where the file is not called as the table is
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class Data:
 
 def load(name: str, max_rows: int | None = None) -> Data:
     """Read a published table, or make one of its shape and say so."""
-    path = DATA / name / f"{name}.parquet"
+    path = DATA / name / f"{FILES.get(name, name)}.parquet"
     if path.exists():
         return read_published(name, path, max_rows)
     print(f"{name} is not at hand: generated data of the same shape")

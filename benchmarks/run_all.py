@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.timing import parse_arguments
 
-SCRIPTS = ("trees", "sparse", "predict", "threads", "scaling", "memory")
+SCRIPTS = ("trees", "sparse", "predict", "threads", "scaling", "memory", "model_selection")
 
 
 def main() -> None:

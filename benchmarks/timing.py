@@ -27,6 +27,7 @@ class Arguments:
 
     check: bool
     quick: bool
+    full: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,14 @@ class Board:
             self.failures.append(verdict)
 
 
-def parse_arguments(description: str | None) -> Arguments:
-    """Read --check or --quick."""
+def parse_arguments(description: str | None, full: str = "") -> Arguments:
+    """Read --check or --quick; and --full, if the script says what it does there."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     choice.add_argument("--quick", action="store_true", help="small sizes, no bars")
+    if full:
+        parser.add_argument("--full", action="store_true", help=full)
     return Arguments(**vars(parser.parse_args()))
 
 
