@@ -1,4 +1,4 @@
-// Regression nodes of three to eight rows: all cuts of a column at once, by comparing every row with every other.
+// Regression nodes of three to sixteen rows: all cuts of a column at once, by comparing every row with every other.
 //
 //   lane i      the cut after the value of row i: the rows j with code_j <= code_i go left
 //   sum         of y_j - mean over those rows, in float32 relative to the largest: a filter with a margin
@@ -14,7 +14,7 @@
 
 namespace treefold {
 
-inline constexpr size_t kSmallRows = 8;
+inline constexpr size_t kSmallRows = 16;
 
 class SmallSearch {
 public:
@@ -25,8 +25,9 @@ public:
         : table_(table), node_(node), survivors_(survivors), findings_(findings) {
         survivors_.clear();
         std::copy(node.rows.begin(), node.rows.end(), rows_.begin());
+        n_ = static_cast<float>(node.rows.size());
+        smallest_ = static_cast<float>(std::max<int64_t>(1, node.rules.min_samples_leaf));
         prepare_values();
-        prepare_shares();
     }
 
     // exact(column) searches a column with three or more categories.
@@ -38,13 +39,23 @@ public:
             case 5: return run_rows<5>(exact);
             case 6: return run_rows<6>(exact);
             case 7: return run_rows<7>(exact);
-            default: return run_rows<8>(exact);
+            case 8: return run_rows<8>(exact);
+            case 9:
+            case 10: return run_rows<10>(exact);
+            case 11:
+            case 12: return run_rows<12>(exact);
+            case 13:
+            case 14: return run_rows<14>(exact);
+            default: return run_rows<16>(exact);
         }
     }
 
 private:
-    // A value has 24 bits and is at most 1; adding up to eight of them loses less than 2^-18. The mean in float64 is
-    // off by 2^-52 of itself at most, once per row.
+    // A value per row: lanes of rows 0 to 7, and of rows 8 to 15.
+    using Codes = std::array<IntLanes, 2>;
+
+    // A value has 24 bits and is at most 1; adding up to sixteen of them loses less than 2^-16. The mean in float64
+    // is off by 2^-52 of itself at most, once per row.
     void prepare_values() {
         double largest = 0.0;
         std::array<double, kSmallRows> exact;
@@ -55,90 +66,100 @@ private:
         }
         for (size_t k = 0; k < node_.rows.size(); ++k)
             values_[k] = static_cast<float>(exact[k] * (1.0 / largest));
-        constexpr double kRounding = 1.0 / (1 << 17), kMeanRounding = 1.0 / (int64_t{1} << 48);
+        constexpr double kRounding = 1.0 / (1 << 15), kMeanRounding = 1.0 / (int64_t{1} << 47);
         error_ = static_cast<float>(kRounding + kMeanRounding * (std::fabs(node_.mean) / largest));
         unit_ = largest * largest * node_.scale;
     }
 
-    // 1 / (n_l n_r) by n_l, and less than nothing where a side is too small.
-    void prepare_shares() {
-        auto n = static_cast<int64_t>(node_.rows.size());
-        int64_t smallest = std::max<int64_t>(1, node_.rules.min_samples_leaf);
-        shares_ = FloatLanes{} - 1.0f;
-        for (int64_t k = smallest; k <= n - smallest; ++k)
-            shares_[k] = 1.0f / static_cast<float>(k * (n - k));
-    }
-
+    // N: lanes in use. The last one may lack a row: it has the highest code, so its cut has nobody on the right.
     template <int N, class Exact>
     void run_rows(Exact&& exact) {
+        Codes lanes;
         for (uint32_t at = 0; at < table_.columns.size(); ++at) {
             const Column& column = table_.columns[at];
-            column.codes.with([&](auto* codes) {
-                IntLanes lanes;
-                load<N>(codes, lanes);
-                if (column.is_categorical && has_three_values(lanes, N))
-                    exact(at);
-                else
-                    try_cuts<N>(at, lanes);
-            });
+            column.codes.with([&](auto* codes) { load<N>(codes, lanes); });
+            if (column.is_categorical && has_three_values(lanes))
+                exact(at);
+            else
+                try_cuts<N>(at, lanes);
         }
         decide();
     }
 
     template <int N, class Code>
-    void load(const Code* codes, IntLanes& lanes) const {  // without a row: nobody goes left
-        auto at = [&](int k) { return k < N ? static_cast<int32_t>(codes[rows_[k]]) : -1; };
-        lanes = IntLanes{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
+    void load(const Code* codes, Codes& lanes) const {
+        bool is_full = node_.rows.size() == N;
+        auto at = [&](int k) {
+            if (k < N - 1 || (k == N - 1 && is_full)) return static_cast<int32_t>(codes[rows_[k]]);
+            return INT32_MAX;
+        };
+        lanes[0] = IntLanes{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
+        if constexpr (N > 8)
+            lanes[1] = IntLanes{at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15)};
     }
-    static bool has_three_values(const IntLanes& codes, int n) {
-        int32_t lowest = codes[0], highest = codes[0];
-        for (int k = 1; k < n; ++k)
-            lowest = std::min(lowest, codes[k]), highest = std::max(highest, codes[k]);
-        for (int k = 0; k < n; ++k)
-            if (codes[k] != lowest && codes[k] != highest) return true;
+    bool has_three_values(const Codes& codes) const {
+        int32_t lowest = INT32_MAX, highest = 0;
+        auto at = [&](size_t k) { return codes[k / 8][k % 8]; };
+        for (size_t k = 0; k < node_.rows.size(); ++k)
+            lowest = std::min(lowest, at(k)), highest = std::max(highest, at(k));
+        for (size_t k = 0; k < node_.rows.size(); ++k)
+            if (at(k) != lowest && at(k) != highest) return true;
         return false;
     }
 
     template <int N>
-    void try_cuts(uint32_t column, const IntLanes& codes) {
-        FloatLanes sums{};
-        IntLanes n_left = IntLanes{} + N;
+    void try_cuts(uint32_t column, const Codes& codes) {
+        constexpr int kHalves = N > 8 ? 2 : 1;
+        std::array<FloatLanes, 2> sums{};
+        std::array<IntLanes, 2> n_left{IntLanes{} + N, IntLanes{} + N};
         for (int j = 0; j < N; ++j) {
-            IntLanes is_right = __builtin_shuffle(codes, IntLanes{} + j) > codes;
-            sums += reinterpret_cast<FloatLanes>(
-                reinterpret_cast<IntLanes>(FloatLanes{} + values_[j]) & ~is_right);
-            n_left += is_right;
+            IntLanes code = __builtin_shuffle(codes[j / 8], IntLanes{} + j % 8);
+            auto value = reinterpret_cast<IntLanes>(FloatLanes{} + values_[j]);
+            for (int half = 0; half < kHalves; ++half) {
+                IntLanes is_right = code > codes[half];
+                sums[half] += reinterpret_cast<FloatLanes>(value & ~is_right);
+                n_left[half] += is_right;
+            }
         }
         const IntLanes no_sign = IntLanes{} + INT32_MAX;
-        FloatLanes share = __builtin_shuffle(shares_, n_left & 7),
-                   size = reinterpret_cast<FloatLanes>(reinterpret_cast<IntLanes>(sums) & no_sign),
-                   most = size + error_, upper = most * most * share;
-        if (lane_bits(upper >= floor_) != 0) keep<N>(column, codes, upper, size, share);
+        for (int half = 0; half < kHalves; ++half) {
+            FloatLanes size =
+                reinterpret_cast<FloatLanes>(reinterpret_cast<IntLanes>(sums[half]) & no_sign);
+            FloatLanes count = __builtin_convertvector(n_left[half], FloatLanes),
+                       most = size + error_;
+            FloatLanes product = count * (n_ - count);
+            if (lane_bits((most * most >= floor_ * product) & (product > 0.0f)) != 0)
+                keep(column, codes, half, size, count);
+        }
     }
 
     // The lanes that can win still, once the floor is what one of them surely reaches.
-    template <int N>
-    void keep(uint32_t column, const IntLanes& codes, const FloatLanes& upper,
-              const FloatLanes& size, const FloatLanes& share) {
-        for (int k = 0; k < N; ++k) {
-            float least = std::max(0.0f, size[k] - error_);
-            floor_ = std::max(floor_, least * least * share[k] * (1 - kMargin));
-        }
+    void keep(uint32_t column, const Codes& codes, int half, const FloatLanes& size,
+              const FloatLanes& count) {
+        FloatLanes lower = FloatLanes{} - 1.0f, upper = lower;
+        FloatLanes most = size + error_, least = size - error_, product = count * (n_ - count);
+        IntLanes is_cut = (count >= smallest_) & (n_ - count >= smallest_);
+        upper = is_cut ? most * most / product : upper;
+        lower = is_cut & (least > 0.0f) ? least * least / product * (1 - kMargin) : lower;
+        for (int lane = 0; lane < 8; ++lane) floor_ = std::max(floor_, lower[lane]);
         for (uint32_t hits = lane_bits(upper >= floor_); hits != 0; hits &= hits - 1) {
             int lane = std::countr_zero(hits);
-            uint32_t right = lane_bits(codes > codes[lane]);
-            survivors_.push_back({column, ((1u << N) - 1) & ~right, upper[lane]});
+            int32_t code = codes[half][lane];
+            uint32_t right = lane_bits(codes[0] > code);
+            if (node_.rows.size() > 8) right |= lane_bits(codes[1] > code) << 8;
+            survivors_.push_back({column, all_rows() & ~right, upper[lane]});
         }
     }
+    uint32_t all_rows() const { return (uint32_t{1} << node_.rows.size()) - 1; }
 
     // Equal groups have equal quality, on whichever side they stand.
     void decide() {
         if (findings_.best.exists()) raise_floor();
         std::erase_if(survivors_, [&](const Grouping& cut) { return cut.upper < floor_; });
         if (survivors_.empty()) return;
-        uint32_t all = (1u << node_.rows.size()) - 1, first = survivors_[0].left;
+        uint32_t first = survivors_[0].left;
         auto is_first = [&](const Grouping& cut) {
-            return cut.left == first || cut.left == (first ^ all);
+            return cut.left == first || cut.left == (first ^ all_rows());
         };
         if (!findings_.best.exists() &&
             std::all_of(survivors_.begin(), survivors_.end(), is_first)) {
@@ -196,8 +217,7 @@ private:
     Findings& findings_;
     std::array<uint32_t, kSmallRows> rows_{};
     std::array<float, kSmallRows> values_{};
-    FloatLanes shares_;
-    float error_ = 0, floor_ = 0;
+    float n_, smallest_, error_ = 0, floor_ = 0;
     double unit_ = 1.0;  // what a quality of 1 stands for
 };
 
