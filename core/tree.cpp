@@ -118,6 +118,7 @@ void validate_split(const Tree& tree, size_t node) {
 void validate_numbers(const Tree& tree, size_t node) {
     std::string at = "node " + std::to_string(node);
     if (tree.missing_go_to_left[node] > 1) refuse(at + " has a missing side that is not 0 or 1");
+    if (tree.float32_side[node] > 2) refuse(at + " has a float32 side that is not 0, 1 or 2");
     if (!(tree.impurity[node] >= 0) || std::isinf(tree.impurity[node]))
         refuse(at + " has a bad impurity");
     if (tree.n_node_samples[node] < 1) refuse(at + " has no rows");
