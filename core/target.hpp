@@ -217,7 +217,7 @@ public:
         std::array<Slot, 2> slots{};
     };
     struct Context {
-        int exponent = 0;  // keeps the squares of very wide numbers within float64
+        int exponent = 0;  // keeps the qualities of very wide numbers within float64
     };
 
     std::span<const double> y,
@@ -257,12 +257,12 @@ public:
         return totals;
     }
 
-    Context context(const Totals& totals, std::span<const uint32_t> rows) const {
+    Context context(const Totals&, std::span<const uint32_t> rows) const {
         if constexpr (N == 2) return {};  // squares of 254 bits fit float64
         int highest = 0;
         for (uint32_t row : rows)
             highest = std::max(highest, product(row).magnitude().bit_length());
-        return {weight({totals.rows, totals.slots.data()}).bit_length() + highest};
+        return {2 * highest};
     }
 
     double quality(Side<Slot> left, Side<Slot> right, const Context& context,
@@ -273,8 +273,15 @@ public:
         Slot weight_left = weight(left), weight_right = weight(right);
         Fixed<2 * N> difference = multiply(left.slots[0], weight_right);
         difference -= multiply(right.slots[0], weight_left);
-        double d = round_scaled(difference).value(-context.exponent);
-        return d * d / (to_double(weight_left) * to_double(weight_right));
+        if constexpr (N == 2) {
+            double d = to_double(difference);
+            return d * d / (to_double(weight_left) * to_double(weight_right));
+        }
+        // Mantissas apart from exponents: neither squares nor products of weights leave float64.
+        Scaled d = round_scaled(difference), l = round_scaled(weight_left),
+               r = round_scaled(weight_right);
+        int exponent = 2 * d.exponent - l.exponent - r.exponent - context.exponent;
+        return scale_by_power(d.mantissa * d.mantissa / (l.mantissa * r.mantissa), exponent);
     }
 
     double weight_of(Side<Slot> side, const Context&, std::vector<int64_t>&) const {

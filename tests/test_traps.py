@@ -279,6 +279,17 @@ def test_wide_sparse_indices_are_welcome(form):
 # Weights, constants, classes --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("feather", [1e-100, 1e-160, 1e-300])
+def test_a_row_of_next_to_no_weight_does_not_spoil_the_choice(feather):
+    """Products of weights that differ widely left the range of float64: all splits were equal."""
+    X = np.array([[0.0], [np.nan], [-1.0], [5.0]])
+    model = DecisionTreeRegressor(max_depth=1)
+    tree = model.fit(X, [0.0, 0.0, 1.0, 0.0], sample_weight=[1.0, 1.0, 2.0, feather]).tree_
+    assert tree.threshold[0] == -0.5
+    assert not tree.missing_go_to_left[0]
+    assert_array_equal(tree.impurity[1:], 0.0)
+
+
 def test_min_weight_fraction_counts_rows_without_weights():
     """Trap 17: it was silently ignored without weights."""
     rng = np.random.default_rng(6)
