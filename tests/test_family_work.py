@@ -26,8 +26,9 @@ COUNTERS = {"rows_scanned", "statistic_updates", "serial_statistic_updates", "sp
 COUNTERS |= {"nodes_grown", "forks", "heals", "peak_bytes"}
 LISTS = {"nodes_by_members", "distinct_tests_per_level"}
 
-# Strict: once growth counts its work these tests pass, which fails the run until the line is gone.
-counted = pytest.mark.xfail(raises=KeyError, strict=True, reason="growth does not count yet")
+# Strict: once growth does it the test passes, and the run fails until the line here is gone.
+owed_peak = pytest.mark.xfail(strict=True, reason="growth does not count bytes yet")
+owed_overlap = pytest.mark.xfail(strict=True, reason="overlap grows one at a time yet")
 
 
 def test_seconds_are_shares_of_the_wall_time():
@@ -54,7 +55,6 @@ def grow_counted(tree, sharing, n_folds=5, n_threads=1):
     return family, {name: family.work[name] for name in COUNTERS | LISTS}
 
 
-@counted
 @mode_of
 @pytest.mark.parametrize("tree", ["gini", "regression", "drawn columns"])
 def test_counters_are_consistent(tree, sharing):
@@ -63,17 +63,22 @@ def test_counters_are_consistent(tree, sharing):
     assert all(work[name] >= 0 for name in COUNTERS)
     assert 0 < work["statistic_updates"] <= work["serial_statistic_updates"]
     by_members = read_counts(work["nodes_by_members"])
-    assert sum(by_members.values()) == work["nodes_grown"]
+    assert sum(n * count for n, count in by_members.items()) == work["nodes_grown"]
     assert max(by_members) <= n_members
     n_splits = sum(int((grown.feature >= 0).sum()) for grown in family.trees)
     n_nodes = sum(grown.node_count for grown in family.trees)
-    assert n_splits <= sum(n * count for n, count in by_members.items()) <= n_nodes
+    assert n_splits <= work["nodes_grown"] <= n_nodes
     tests = np.asarray(work["distinct_tests_per_level"])
     assert 0 < len(tests) <= max(grown.max_depth for grown in family.trees) + 1
     assert (tests >= 1).all()
     assert (tests <= n_members).all()
-    assert work["peak_bytes"] > 0
     assert work["split_evaluations"] > 0
+
+
+@owed_peak
+@mode_of
+def test_memory_is_counted(sharing):
+    assert grow_counted("gini", sharing)[1]["peak_bytes"] > 0
 
 
 def read_counts(counts) -> dict[int, int]:
@@ -82,7 +87,6 @@ def read_counts(counts) -> dict[int, int]:
     return {int(n): int(count) for n, count in pairs if count}
 
 
-@counted
 @mode_of
 def test_one_at_a_time_nothing_is_shared(sharing):
     family, work = grow_counted("gini", sharing)
@@ -94,17 +98,16 @@ def test_one_at_a_time_nothing_is_shared(sharing):
         assert work["forks"] == work["heals"] == 0
 
 
-@counted
 def test_members_that_agree_everywhere_are_added_up_once():
+    """Down to the leaves: nodes of few rows, which each member may search alone, are not split."""
     work = bench("gini")
-    family = work.grow([work.member(np.arange(N_ROWS))] * 7, "folds")
+    family = work.grow([work.member(np.arange(N_ROWS), min_samples_leaf=20)] * 7, "folds")
     assert family.work["serial_statistic_updates"] == 7 * family.work["statistic_updates"]
     assert read_counts(family.work["nodes_by_members"]).keys() == {7}
     assert family.work["forks"] == family.work["heals"] == 0
 
 
-@counted
-@pytest.mark.parametrize("sharing", SHARED_MODES)
+@pytest.mark.parametrize("sharing", [pytest.param("overlap", marks=owed_overlap), "folds", "auto"])
 def test_folds_share_at_least_the_root(sharing):
     family, work = grow_counted("gini", sharing)
     if family.work["mode"] != "none":
@@ -113,7 +116,6 @@ def test_folds_share_at_least_the_root(sharing):
         assert work["statistic_updates"] < work["serial_statistic_updates"]
 
 
-@counted
 @pytest.mark.parametrize("sharing", SHARED_MODES)
 def test_threads_do_the_same_work(sharing):
     one, two = (grow_counted("gini", sharing, n_threads=n)[1] for n in (1, 2))
