@@ -8,7 +8,8 @@ import sys
 
 from benchmarks.timing import parse_arguments
 
-SCRIPTS = ("trees", "sparse", "predict", "threads", "scaling", "memory", "model_selection")
+PEERS = ("trees", "sparse", "predict", "threads", "scaling", "memory", "model_selection")
+SCRIPTS = (*(f"peers.{name}" for name in PEERS), "papers.cross_validation")
 
 
 def main() -> None:
@@ -16,7 +17,7 @@ def main() -> None:
     parse_arguments(__doc__)
     failed = []
     for name in SCRIPTS:
-        command = [sys.executable, "-m", f"benchmarks.peers.{name}", *sys.argv[1:]]
+        command = [sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
     if failed:

@@ -10,6 +10,7 @@ import gc
 import math
 import os
 import platform
+import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,10 @@ class Times:
     @property
     def best(self) -> float:
         return min(self.rounds)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rounds)
 
     def __str__(self) -> str:
         """Best round, and how much longer the worst one took."""
@@ -99,12 +104,12 @@ def parse_arguments(description: str | None, full: str = "") -> Arguments:
 
 
 def time_in_turns(
-    contestants: Mapping[str, Callable[[], object]], arguments: Arguments
+    contestants: Mapping[str, Callable[[], object]], arguments: Arguments, n_rounds: int = ROUNDS
 ) -> dict[str, Times]:
     """Run the contestants in turns, for several rounds."""
     rounds: dict[str, list[float]] = {name: [] for name in contestants}
     begin = time.perf_counter()
-    for done in range(2 if arguments.quick else ROUNDS):
+    for done in range(2 if arguments.quick else n_rounds):
         if done >= MIN_ROUNDS and time.perf_counter() - begin > BUDGET_SECONDS:
             break
         for name, run in contestants.items():
