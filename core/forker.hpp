@@ -19,17 +19,19 @@ public:
     using Slot = typename Target::Slot;
 
     Cells(const Group<Target>& group, const Column& column, const Bins& bins, const Target& target)
-        : n_bins(bins.size()), bin_of(group.n_rows()), n_rows(group.patterns.size() * n_bins),
-          width_(target.width()), slots_(n_rows.size() * width_) {
+        : n_bins(bins.size()), bin_of(std::make_shared<std::vector<uint32_t>>(group.n_rows())),
+          n_rows(group.patterns.size() * n_bins), width_(target.width()),
+          slots_(n_rows.size() * width_) {
         if (column.is_categorical) {
             n_words_ = column.n_codes / 64 + 1;
             present_.resize(group.patterns.size() * n_words_);
         }
+        uint32_t* bin_of_row = bin_of->data();
         auto add = [&](size_t k, uint32_t code) {
-            bin_of[k] = bins.of_code(code);
+            bin_of_row[k] = bins.of_code(code);
             if (column.is_categorical)
                 present_[group.pattern_of[k] * n_words_ + code / 64] |= uint64_t{1} << (code % 64);
-            size_t cell = group.pattern_of[k] * n_bins + bin_of[k];
+            size_t cell = group.pattern_of[k] * n_bins + bin_of_row[k];
             ++n_rows[cell];
             target.add(group.layout.rows[k], slots_.data() + cell * width_);
         };
@@ -55,7 +57,7 @@ public:
     }
 
     size_t n_bins;
-    std::vector<uint32_t> bin_of;  // per row of the group
+    std::shared_ptr<std::vector<uint32_t>> bin_of;  // per row of the group
     std::vector<int64_t> n_rows;   // per cell
 
 private:
@@ -94,21 +96,21 @@ private:
     template <class Settle, class GrowsOn>
     void fork_column(std::span<const size_t> shares, Settle&& settle, GrowsOn&& grows_on,
                      Work& work) {
-        uint32_t at = splits_[shares[0]].column;
-        const Column& column = table_.columns[at];
+        const Column& column = table_.columns[splits_[shares[0]].column];
         std::vector<const Split*> splits;
         for (size_t share : shares) splits.push_back(&splits_[share]);
-        auto bins = std::make_shared<const Bins>(column, splits);
-        Cells<Target> cells(group_, column, *bins, *group_.shares[shares[0]].seat->target);
-        goes_left_.assign(group_.shares.size() * bins->size(), 0);
+        Bins bins(column, splits);
+        Cells<Target> cells(group_, column, bins, *group_.shares[shares[0]].seat->target);
+        goes_left_.assign(group_.shares.size() * bins.size(), 0);
         for (size_t share : shares)
-            for (size_t bin = 0; bin < bins->size(); ++bin)
-                goes_left_[share * bins->size() + bin] =
-                    code_goes_left(splits_[share], column, bins->representative(bin));
+            for (size_t bin = 0; bin < bins.size(); ++bin)
+                goes_left_[share * bins.size() + bin] =
+                    code_goes_left(splits_[share], column, bins.representative(bin));
         for (const std::vector<size_t>& together : cluster(shares, cells, work)) {
             Fork<Target> fork;
-            fork.column = at;
-            fork.bins = bins;
+            fork.n_shares = together.size();
+            fork.n_bins = bins.size();
+            fork.bin_of = cells.bin_of;
             for (size_t share : together) settle_share(share, cells, fork, settle, grows_on);
             list_children(fork.left, cells, true);
             list_children(fork.right, cells, false);
@@ -173,7 +175,7 @@ private:
         right.totals.rows -= left.totals.rows;
         for (size_t k = 0; k < share.seat->target->width(); ++k)
             right.totals.slots[k] -= left.totals.slots[k];
-        auto goes = [&](size_t k) { return is_left(at, cells.bin_of[k], cells.n_bins); };
+        auto goes = [&](size_t k) { return is_left(at, (*cells.bin_of)[k], cells.n_bins); };
         if (!settle(at, splits_[at], left, right, cells, goes)) return;
         if (grows_on(left)) {
             fork.left.shares.push_back(std::move(left));
@@ -194,7 +196,7 @@ private:
         if (!group_.is_additive) {
             for (size_t k = 0; k < group_.n_rows(); ++k) {
                 if (!group_.patterns.has(group_.pattern_of[k], at) ||
-                    !is_left(at, cells.bin_of[k], cells.n_bins))
+                    !is_left(at, (*cells.bin_of)[k], cells.n_bins))
                     continue;
                 target.add(group_.layout.rows[k], left.totals.slots.data());
                 ++left.totals.rows;

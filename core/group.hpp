@@ -84,8 +84,9 @@ struct ForkSide {
 
 template <class Target>
 struct Fork {
-    uint32_t column = 0;
-    std::shared_ptr<const Bins> bins;
+    size_t n_shares = 0;
+    size_t n_bins = 0;
+    std::shared_ptr<const std::vector<uint32_t>> bin_of;  // per row of the group
     ForkSide<Target> left, right;
 };
 
@@ -108,49 +109,97 @@ struct Group {
     }
 };
 
-// A child that is yet to come: all shares of one side of a fork, or one of them alone.
+// Two children that are yet to come.
 template <class Target>
 struct Birth {
-    static constexpr size_t kAll = SIZE_MAX;
     std::shared_ptr<Group<Target>> parent;
-    size_t fork = 0;
-    bool is_left = true;
-    size_t only = kAll;
+    size_t at = 0;
 
-    ForkSide<Target>& side() const {
-        Fork<Target>& from = parent->forks[fork];
-        return is_left ? from.left : from.right;
-    }
+    Fork<Target>& fork() const { return parent->forks[at]; }
+    size_t n_rows() const { return fork().left.n_rows + fork().right.n_rows; }
+    bool is_single() const { return fork().n_shares == 1; }
 };
 
-// The part of a layout whose rows are marked (anything but kNone), in the same order.
-inline void derive(const Layout& from, const uint32_t* marks, size_t n_rows, bool needs_orders,
-                   Layout& to) {
-    static_cast<Plan&>(to) = from;
-    auto is_in = [&](uint32_t row) { return marks[row] != Patterns::kNone; };
-    auto keep = [&](const uint32_t* words, size_t n, int bits, uint32_t* out) {
-        size_t n_kept = 0;
-        for (size_t k = 0; k < n && n_kept < n_rows; ++k) {
-            out[n_kept] = words[k];
-            n_kept += is_in(words[k] >> bits);
-        }
-    };
-    to.n_rows = n_rows;
-    to.rows.resize(n_rows);
-    keep(from.rows.data(), from.rows.size(), 0, to.rows.data());
-    if (from.has_lookups) {
-        to.position.assign(from.position.size(), UINT32_MAX);
-        for (size_t k = 0; k < n_rows; ++k) to.position[to.rows[k]] = static_cast<uint32_t>(k);
+// Which way a row goes: bits of one byte per row of the table.
+inline constexpr uint8_t kGoesLeft = 1, kGoesRight = 2;
+
+// Where the words of one side go.
+struct WordSink {
+    uint32_t *words, *codes = nullptr;
+    size_t n = 0;
+};
+
+// Divides words (and codes, if there are any) out of place; a row may go both ways, or none. The sinks need room for one
+// more word than they get.
+inline void divide_out(std::span<const uint32_t> words, const uint32_t* codes, int bits,
+                       const uint8_t* ways, WordSink& left, WordSink& right) {
+    for (size_t k = 0; k < words.size(); ++k) {
+        uint8_t way = ways[words[k] >> bits];
+        left.words[left.n] = right.words[right.n] = words[k];
+        if (codes != nullptr) left.codes[left.n] = right.codes[right.n] = codes[k];
+        left.n += way & 1;
+        right.n += way >> 1;
     }
-    if (!needs_orders) return;
-    to.order_words.resize(from.n_orders * n_rows);
-    for (size_t order = 0; order < from.n_orders; ++order)
-        keep(from.order_words.data() + order * from.n_rows, from.n_rows, from.class_bits,
-             to.words_of(order));
+}
+
+// The part of a layout that one side of a fork has. Rows and patterns are there; orders and lists follow them.
+inline void prepare_side(const Layout& from, Layout& to) {
+    static_cast<Plan&>(to) = from;
+    to.n_rows = to.rows.size();
+    to.order_words.resize(from.n_orders * to.n_rows + 1);
+    if (!from.has_lookups) return;
+    to.position.assign(from.position.size(), UINT32_MAX);
+    for (size_t k = 0; k < to.n_rows; ++k) to.position[to.rows[k]] = static_cast<uint32_t>(k);
+}
+
+// Orders and lists of both children of a fork, each in a layout of its own.
+inline void divide_layout(const Layout& from, const uint8_t* ways, Layout& left, Layout& right) {
+    prepare_side(from, left);
+    prepare_side(from, right);
+    for (size_t order = 0; order < from.n_orders;
+         ++order) {  // the next one mends the word too much
+        WordSink to_left{left.words_of(order)}, to_right{right.words_of(order)};
+        std::span<const uint32_t> words(from.order_words.data() + order * from.n_rows, from.n_rows);
+        divide_out(words, nullptr, from.class_bits, ways, to_left, to_right);
+    }
+    for (const Stretch& stretch : from.root_stretches) {
+        size_t n = stretch.end - stretch.begin;
+        auto open = [&](Layout& to) {
+            size_t begin = to.listed_words.size();
+            to.listed_words.resize(begin + n + 1), to.listed_codes.resize(begin + n + 1);
+            return WordSink{to.listed_words.data() + begin, to.listed_codes.data() + begin};
+        };
+        WordSink to_left = open(left), to_right = open(right);
+        divide_out({from.listed_words.data() + stretch.begin, n},
+                   from.listed_codes.data() + stretch.begin, from.class_bits, ways, to_left,
+                   to_right);
+        auto close = [&](Layout& to, const WordSink& sink) {
+            size_t end = to.listed_words.size() - n - 1 + sink.n;
+            to.listed_words.resize(end), to.listed_codes.resize(end);
+            if (sink.n != 0) to.root_stretches.push_back({stretch.column, end - sink.n, end});
+        };
+        close(left, to_left), close(right, to_right);
+    }
+}
+
+// The part of a layout whose rows go left, in the same order.
+inline void derive(const Layout& from, const uint8_t* ways, size_t n_rows, Layout& to) {
+    to.rows.resize(n_rows + 1);
+    WordSink rows{to.rows.data()};
+    uint32_t nowhere = 0;
+    WordSink none{&nowhere};
+    divide_out(from.rows, nullptr, 0, ways, rows, none);
+    to.rows.resize(n_rows);
+    prepare_side(from, to);
+    for (size_t order = 0; order < from.n_orders; ++order) {
+        WordSink words{to.words_of(order)};
+        divide_out({from.order_words.data() + order * from.n_rows, from.n_rows}, nullptr,
+                   from.class_bits, ways, words, none);
+    }
     for (const Stretch& stretch : from.root_stretches) {
         size_t begin = to.listed_words.size();
         for (size_t k = stretch.begin; k < stretch.end; ++k) {
-            if (!is_in(from.listed_words[k] >> from.class_bits)) continue;
+            if (ways[from.listed_words[k] >> from.class_bits] == 0) continue;
             to.listed_words.push_back(from.listed_words[k]);
             to.listed_codes.push_back(from.listed_codes[k]);
         }

@@ -39,6 +39,20 @@ public:
         return splits;
     }
 
+    // A share's own part of a group's layout; returns its rows.
+    size_t derive_share(const Group<Target>& group, size_t share, Desk<Target>& desk,
+                        Layout& layout) {
+        uint8_t* ways = desk.ways_for(shop_.table.n_rows);
+        size_t n_rows = 0;
+        for (size_t k = 0; k < group.n_rows(); ++k) {
+            bool counts = group.patterns.has(group.pattern_of[k], share);
+            ways[group.layout.rows[k]] = counts ? kGoesLeft : 0;
+            n_rows += counts;
+        }
+        derive(group.layout, ways, n_rows, layout);
+        return n_rows;
+    }
+
 private:
     static constexpr bool kHasKernels =
         std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
@@ -66,10 +80,10 @@ private:
     }
 
     void scatter_patterns(const Group<Target>& group, Crew<Target>& crew, Desk<Target>& desk) {
-        uint32_t* marks = desk.marks_for(shop_.table.n_rows);
+        uint32_t* patterns = desk.patterns_for(shop_.table.n_rows);
+        crew.pattern_of = patterns;
         for (size_t k = 0; k < group.n_rows(); ++k)
-            marks[group.layout.rows[k]] = group.pattern_of[k];
-        crew.pattern_of = marks;
+            patterns[group.layout.rows[k]] = group.pattern_of[k];
     }
 
     void count_work(const Crew<Target>& crew, Work& work) const {
@@ -88,18 +102,11 @@ private:
     // A share's own rows, searched as the node of a single tree.
     Split find_alone(Node<Target>& node, size_t share, int worker) {
         const Group<Target>& group = *node.group;
-        uint32_t* marks = shop_.desk(worker).marks_for(shop_.table.n_rows);
-        size_t n_rows = 0;
-        for (size_t k = 0; k < group.n_rows(); ++k) {
-            bool counts = group.patterns.has(group.pattern_of[k], share);
-            marks[group.layout.rows[k]] = counts ? 0 : Patterns::kNone;
-            n_rows += counts;
-        }
         Layout layout;
         Node<Target> alone;
         static_cast<Part<Target>&>(alone) = group.shares[share];
         alone.seat = group.shares[share].seat;
-        derive(group.layout, marks, n_rows, n_rows > alone.seat->tiny_rows, layout);
+        size_t n_rows = derive_share(group, share, shop_.desk(worker), layout);
         alone.layout = &layout;
         alone.begin = 0, alone.end = n_rows;
         alone.depth = node.depth;
@@ -149,7 +156,14 @@ private:
         };
         if (first == last) return;
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-            SharedClassHistograms(crew).search(first, last, desk.scratch, findings, exact);
+            SharedClassHistograms histograms(crew);
+            for (size_t k = first; k < last;) {
+                size_t next = k;
+                while (next < last && !sorts_rows(crew, next, histograms.n_labels())) ++next;
+                histograms.search(k, next, desk.scratch, findings, exact);
+                for (k = next; k < last && sorts_rows(crew, k, histograms.n_labels()); ++k)
+                    scan_sorted(crew, k, findings, desk);
+            }
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
             SharedMeanHistograms histograms(crew);
             const Layout& layout = crew.group->layout;
@@ -160,6 +174,34 @@ private:
                 else
                     for (size_t lane = 0; lane < crew.shares.size(); ++lane) exact(at, lane);
             }
+        }
+    }
+
+    // Few rows against the cells of a histogram: it is cheaper to sort the rows and to scan them.
+    static bool sorts_rows(const Crew<Target>& crew, size_t k, size_t n_labels) {
+        const Layout& layout = crew.group->layout;
+        size_t n_cells = (layout.few_starts[k + 1] - layout.few_starts[k]) * n_labels;
+        return k < layout.n_few_numeric && layout.class_bits != 0 &&
+               2 * crew.group->n_rows() < 3 * n_cells &&
+               !has_missing(layout, layout.few_columns[k]);
+    }
+    void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,
+                     Desk<Target>& desk) {
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            const Layout& layout = crew.group->layout;
+            const Target& target = crew.views[0].target;
+            uint32_t at = layout.few_columns[k];
+            const uint8_t* codes = layout.table->columns[at].codes.narrow.data();
+            uint32_t next[257] = {};
+            for (uint32_t row : layout.rows) ++next[codes[row] + 1];
+            for (size_t code = 1; code < 257; ++code) next[code] += next[code - 1];
+            uint32_t* words = desk.spare(layout.rows.size());
+            for (uint32_t row : layout.rows)
+                words[next[codes[row]]++] =
+                    row << layout.class_bits | static_cast<uint32_t>(target.classes[row]);
+            scan_words(
+                crew, OrderView<uint8_t>{at, {words, layout.rows.size()}, layout.class_bits, codes},
+                findings);
         }
     }
 
@@ -193,16 +235,24 @@ private:
             return false;
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             if (order.bits == 0) return false;  // the class is not in the words
-            if (crew.views[0].target.n_classes == 2)
-                SharedTwoClassScan(crew, findings).run(order);
-            else
-                scan_shared_classes(crew, order, findings);
+            scan_words(crew, order, findings);
             return true;
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
             SharedMeanScan(crew, findings).run(order);
             return true;
         }
         return false;
+    }
+
+    template <class Code>
+    static void scan_words(const Crew<Target>& crew, const OrderView<Code>& order,
+                           std::vector<Findings>& findings) {
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            if (crew.views[0].target.n_classes == 2)
+                SharedTwoClassScan(crew, findings).run(order);
+            else
+                scan_shared_classes(crew, order, findings);
+        }
     }
 
     // One column for one lane, among its own rows, by the scans of a single tree.

@@ -50,11 +50,23 @@ public:
         : shop_(shop), finder_(shop), group_finder_(shop, finder_),
           divider_(shop, std::move(asked)) {}
 
+    static NodePtr make_root(Share<Target>& share, Layout& layout) {
+        auto root = std::make_unique<Node<Target>>();
+        static_cast<Part<Target>&>(*root) = std::move(share);
+        root->seat = share.seat;
+        root->layout = &layout;
+        root->begin = 0, root->end = layout.n_rows;
+        root->stretches = layout.root_stretches;
+        return root;
+    }
+
     // Grows the trees of the root's members, which stand in the grove with one node each.
     void run(NodePtr root, Grove& grove) {
         n_root_rows_ = root->group ? root->group->n_rows() : root->size();
         std::vector<NodePtr> set_aside;
-        grow_from(std::move(root), grove, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
+        std::vector<NodePtr> roots;
+        roots.push_back(std::move(root));
+        grow_from(std::move(roots), grove, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
         grow_set_aside(set_aside, grove);
     }
 
@@ -79,40 +91,39 @@ public:
 
 private:
     // The loop.
-    void grow_from(NodePtr root, Grove& grove, std::vector<NodePtr>* set_aside, int worker) {
-        int64_t most_leaves = root->seat ? root->seat->rules->max_leaf_nodes : 0;
+    void grow_from(std::vector<NodePtr> roots, Grove& grove, std::vector<NodePtr>* set_aside,
+                   int worker) {
+        int64_t most_leaves = roots[0]->seat ? roots[0]->seat->rules->max_leaf_nodes : 0;
         Frontier<Target> frontier(most_leaves != 0);
         auto consider = [&](NodePtr node) {
             if (set_aside != nullptr && is_task(*node))
                 set_aside->push_back(std::move(node));
-            else if (node->birth || open(*node, grove, worker))
+            else if (node->is_ahead() || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
                 shop_.desk(worker).give_back(std::move(node));
         };
-        consider(std::move(root));
+        for (NodePtr& root : roots) consider(std::move(root));
         size_t n_unchecked = 0;
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
             NodePtr node = frontier.pop();
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
-            if (node->birth) {
-                Layout own = bear(*node, worker);
-                if (!node->group) {
-                    node->layout = &own;
-                    grow_from(std::move(node), grove, nullptr, worker);
-                    continue;
-                }
-                if (!open(*node, grove, worker)) continue;
-            }
-            divide(*node, grove, worker, consider);
+            if (node->birth && node->birth->is_single())
+                grow_single(*node, grove, worker);
+            else if (node->birth)
+                bear(*node, worker, consider);
+            else if (node->group && node->group->n_rows() < kSmallestGroup)
+                part_ways(*node, grove, worker);
+            else if (!node->group || open(*node, grove, worker))
+                divide(*node, grove, worker, consider);
             shop_.desk(worker).give_back(std::move(node));
             if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
         }
     }
 
     size_t n_cells(const Node<Target>& node) const {
-        size_t n_rows = node.birth   ? node.birth->side().n_rows
+        size_t n_rows = node.birth   ? node.birth->n_rows()
                         : node.group ? node.group->n_rows()
                                      : node.size();
         return n_rows * shop_.table.columns.size();
@@ -120,36 +131,56 @@ private:
 
     // Subtrees, each a task with trees of its own that are grafted on afterwards.
     void grow_set_aside(std::vector<NodePtr>& nodes, Grove& grove) {
-        struct Task {
-            std::vector<size_t> members, records;
-            std::vector<GrowingTree> trees;
-        };
-        std::vector<Task> tasks(nodes.size());
+        std::vector<std::vector<Branch>> branches(nodes.size());
         shop_.in_tasks = true;
         std::stable_sort(nodes.begin(), nodes.end(), [&](const NodePtr& a, const NodePtr& b) {
             return n_cells(*a) > n_cells(*b);
         });
         shop_.workers.for_each(nodes.size(), [&](size_t at, int worker) {
-            Task& task = tasks[at];
+            branches[at] = list_branches(*nodes[at]);
             Grove local(grove.size(), nullptr);
-            auto parts = parts_of(*nodes[at]);
-            task.trees.reserve(parts.size());
-            for (auto [part, seat] : parts) {
-                task.members.push_back(seat->member);
-                task.records.push_back(part->record);
-                task.trees.push_back(grove[seat->member]->start_subtree(part->record));
-                local[seat->member] = &task.trees.back();
-                part->record = 0;
+            for (Branch& branch : branches[at]) {
+                branch.tree.emplace(grove[branch.member]->start_subtree(branch.records));
+                local[branch.member] = &*branch.tree;
             }
-            grow_from(std::move(nodes[at]), local, nullptr, worker);
+            std::vector<NodePtr> roots;
+            roots.push_back(std::move(nodes[at]));
+            grow_from(std::move(roots), local, nullptr, worker);
         });
         shop_.in_tasks = false;
-        for (Task& task : tasks) {
-            for (size_t k = 0; k < task.members.size(); ++k)
-                grove[task.members[k]]->graft(task.records[k], std::move(task.trees[k]));
-            task.trees.clear();
+        for (std::vector<Branch>& task : branches) {
+            for (Branch& branch : task)
+                grove[branch.member]->graft(branch.records, std::move(*branch.tree));
+            task.clear();
         }
         nodes.clear();
+    }
+
+    // What a task grows of one member: subtrees below some of its nodes.
+    struct Branch {
+        size_t member;
+        std::vector<size_t> records;
+        std::optional<GrowingTree> tree;
+    };
+
+    // The branches of a node, whose parts are numbered anew in the order of the records.
+    static std::vector<Branch> list_branches(Node<Target>& node) {
+        std::vector<Branch> branches;
+        auto add = [&](Part<Target>& part, const Seat<Target>& seat) {
+            auto found = std::find_if(branches.begin(), branches.end(), [&](const Branch& branch) {
+                return branch.member == seat.member;
+            });
+            if (found == branches.end())
+                found = branches.insert(branches.end(), {seat.member, {}, std::nullopt});
+            found->records.push_back(part.record);
+            part.record = found->records.size() - 1;
+        };
+        if (!node.birth)
+            add(node, *node.seat);
+        else
+            for (ForkSide<Target>* side : {&node.birth->fork().left, &node.birth->fork().right})
+                for (Share<Target>& share : side->shares) add(share, *share.seat);
+        return branches;
     }
 
     // Waiting tasks keep the layouts of their parents.
@@ -165,28 +196,14 @@ private:
         if (bytes > kWaitingLayouts * root) grow_set_aside(nodes, grove);
     }
 
-    // A member's part in a node, and its seat.
-    std::vector<std::pair<Part<Target>*, const Seat<Target>*>> parts_of(Node<Target>& node) {
-        if (!node.birth) return {{&node, node.seat}};
-        std::vector<std::pair<Part<Target>*, const Seat<Target>*>> parts;
-        std::vector<Share<Target>>& shares = node.birth->side().shares;
-        for (size_t k = 0; k < shares.size(); ++k)
-            if (node.birth->only == Birth<Target>::kAll || node.birth->only == k)
-                parts.emplace_back(&shares[k], shares[k].seat);
-        return parts;
-    }
-
     // Not when the best leaf anywhere is divided next.
     bool is_task(const Node<Target>& node) const {
         if (node.group) return false;
-        if (node.birth && parts_in(*node.birth) == 1) return true;
+        if (node.birth && node.birth->is_single()) return true;
         auto n_workers = static_cast<size_t>(shop_.workers.size());
-        size_t n_rows = node.birth ? node.birth->side().n_rows : node.size();
+        size_t n_rows = node.birth ? node.birth->n_rows() : node.size();
         bool is_best_first = node.seat != nullptr && node.seat->rules->max_leaf_nodes != 0;
         return !is_best_first && n_rows * 4 * n_workers < n_root_rows_;
-    }
-    static size_t parts_in(const Birth<Target>& birth) {
-        return birth.only == Birth<Target>::kAll ? birth.side().shares.size() : 1;
     }
 
     // Finds the node's split and describes its children. False: the node stays a leaf.
@@ -300,79 +317,110 @@ private:
         if (left) consider(std::move(left));
     }
 
-    // Larger children first, that is last out: the parent's layout is needed until the last child is born, and
-    // then only smaller ones have come before.
+    // The parent's layout is needed until the last fork is born: forks of few members come first.
     template <class Consider>
     void divide_group(Node<Target>& node, Consider&& consider) {
-        std::vector<NodePtr> children;
-        for (size_t fork = 0; fork < node.group->forks.size(); ++fork)
-            for (bool is_left : {true, false}) list_children(node, fork, is_left, children);
-        std::stable_sort(children.begin(), children.end(), [](const NodePtr& a, const NodePtr& b) {
-            return a->birth->side().n_rows > b->birth->side().n_rows;
-        });
-        for (NodePtr& child : children) consider(std::move(child));
-    }
-    void list_children(const Node<Target>& node, size_t fork, bool is_left,
-                       std::vector<NodePtr>& children) {
-        Birth<Target> birth{node.group, fork, is_left};
-        const ForkSide<Target>& side = birth.side();
-        size_t n_shares = side.shares.size();
-        bool is_apart = n_shares > 1 && side.n_rows < kSmallestGroup;
-        for (size_t k = 0; k < (is_apart ? n_shares : std::min<size_t>(n_shares, 1)); ++k) {
+        std::vector<Fork<Target>>& forks = node.group->forks;
+        std::vector<size_t> order;
+        for (size_t at = 0; at < forks.size(); ++at)
+            if (!forks[at].left.shares.empty() || !forks[at].right.shares.empty())
+                order.push_back(at);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](size_t a, size_t b) { return forks[a].n_shares > forks[b].n_shares; });
+        for (size_t at : order) {
             auto child = std::make_unique<Node<Target>>();
-            if (is_apart) birth.only = k;
-            child->birth = std::make_unique<Birth<Target>>(birth);
-            child->depth = node.depth + 1;
-            child->key = child_key(node.key, is_left);
-            children.push_back(std::move(child));
+            child->birth = std::make_unique<Birth<Target>>(Birth<Target>{node.group, at});
+            child->depth = node.depth;
+            child->key = node.key;
+            consider(std::move(child));
         }
     }
 
-    // Makes a child out of its parent's layout. Returns the layout of a single member; a group has its own.
-    Layout bear(Node<Target>& node, int worker) {
-        Birth<Target> birth = std::move(*node.birth);
-        node.birth.reset();
+    // Both children of a fork, out of the parent's layout.
+    template <class Consider>
+    void bear(Node<Target>& node, int worker, Consider&& consider) {
+        Birth<Target>& birth = *node.birth;
         const Group<Target>& parent = *birth.parent;
-        ForkSide<Target>& side = birth.side();
-        uint32_t* marks = shop_.desk(worker).marks_for(shop_.table.n_rows);
-        bool is_single = parts_in(birth) == 1;
-        size_t only = birth.only == Birth<Target>::kAll ? 0 : birth.only;
-        size_t n_rows = mark_rows(birth, is_single ? only : Birth<Target>::kAll, marks);
-        Layout layout;
-        if (is_single) {
-            static_cast<Part<Target>&>(node) = std::move(side.shares[only]);
-            node.seat = side.shares[only].seat;
-            node.begin = 0, node.end = n_rows;
-            derive(parent.layout, marks, n_rows, n_rows > node.seat->tiny_rows, layout);
-            node.stretches = layout.root_stretches;
-            return layout;
+        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
+        uint8_t* ways = choose_ways(birth, worker, *left, *right);
+        divide_layout(parent.layout, ways, left->layout, right->layout);
+        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
+        for (bool is_left : {true, false}) {
+            Node<Target>& child = *children[is_left ? 0 : 1];
+            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
+            child.group = is_left ? std::move(left) : std::move(right);
+            child.group->is_additive = parent.is_additive;
+            child.group->shares = std::move(side.shares);
+            child.group->patterns = std::move(side.patterns);
+            child.depth = node.depth + 1;
+            child.key = child_key(node.key, is_left);
         }
-        auto group = std::make_shared<Group<Target>>();
-        group->is_additive = parent.is_additive;
-        group->shares = std::move(side.shares);
-        group->patterns = std::move(side.patterns);
-        derive(parent.layout, marks, n_rows, true, group->layout);
-        for (uint32_t row : group->layout.rows) group->pattern_of.push_back(marks[row]);
-        node.group = std::move(group);
-        return layout;
+        birth.parent.reset();
+        bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
+        for (bool larger : {true, false}) {
+            NodePtr& child = children[is_left_larger == larger ? 0 : 1];
+            if (!child->group->shares.empty()) consider(std::move(child));
+        }
     }
 
-    // Marks the parent's rows by their pattern in the child (in a child of one share: 0); returns how many it has.
-    size_t mark_rows(const Birth<Target>& birth, size_t only, uint32_t* marks) {
+    // The rows and patterns of both children; returns which way each row of the parent goes.
+    uint8_t* choose_ways(const Birth<Target>& birth, int worker, Group<Target>& left,
+                         Group<Target>& right) {
         const Group<Target>& parent = *birth.parent;
-        const Fork<Target>& fork = parent.forks[birth.fork];
-        const ForkSide<Target>& side = birth.side();
-        const Column& column = shop_.table.columns[fork.column];
-        size_t n_bins = fork.bins->size(), n_rows = 0;
+        const Fork<Target>& fork = birth.fork();
+        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
+        const uint32_t* bin_of = fork.bin_of->data();
+        size_t n_left = 0, n_right = 0;
+        auto resize = [](Group<Target>& side, size_t n) {
+            side.layout.rows.resize(n);
+            side.pattern_of.resize(n);
+        };
+        resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
         for (size_t k = 0; k < parent.n_rows(); ++k) {
-            uint32_t row = parent.layout.rows[k], bin = fork.bins->of_code(column.code_of(row));
-            uint32_t pattern = side.child_of[parent.pattern_of[k] * n_bins + bin];
-            if (only != Birth<Target>::kAll && pattern != Patterns::kNone)
-                pattern = side.patterns.has(pattern, only) ? 0 : Patterns::kNone;
-            marks[row] = pattern;
-            n_rows += pattern != Patterns::kNone;
+            uint32_t row = parent.layout.rows[k];
+            size_t cell = parent.pattern_of[k] * fork.n_bins + bin_of[k];
+            uint32_t on_left = fork.left.child_of[cell], on_right = fork.right.child_of[cell];
+            left.layout.rows[n_left] = right.layout.rows[n_right] = row;
+            left.pattern_of[n_left] = on_left;
+            right.pattern_of[n_right] = on_right;
+            bool is_left = on_left != Patterns::kNone, is_right = on_right != Patterns::kNone;
+            n_left += is_left, n_right += is_right;
+            ways[row] = static_cast<uint8_t>(is_left | is_right << 1);
         }
-        return n_rows;
+        resize(left, n_left), resize(right, n_right);
+        return ways;
+    }
+
+    // A fork of one member: its children grow on as those of a single tree.
+    void grow_single(Node<Target>& node, Grove& grove, int worker) {
+        Birth<Target>& birth = *node.birth;
+        Group<Target> left, right;
+        uint8_t* ways = choose_ways(birth, worker, left, right);
+        divide_layout(birth.parent->layout, ways, left.layout, right.layout);
+        std::vector<NodePtr> roots;
+        for (bool is_left : {false, true}) {
+            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
+            if (side.shares.empty()) continue;
+            roots.push_back(make_root(side.shares[0], is_left ? left.layout : right.layout));
+            roots.back()->depth = node.depth + 1;
+            roots.back()->key = child_key(node.key, is_left);
+        }
+        birth.parent.reset();
+        grow_from(std::move(roots), grove, nullptr, worker);
+    }
+
+    // A group that is too small: each share goes on alone.
+    void part_ways(Node<Target>& node, Grove& grove, int worker) {
+        Group<Target>& group = *node.group;
+        for (size_t at = 0; at < group.shares.size(); ++at) {
+            Layout layout;
+            group_finder_.derive_share(group, at, shop_.desk(worker), layout);
+            std::vector<NodePtr> roots;
+            roots.push_back(make_root(group.shares[at], layout));
+            roots[0]->depth = node.depth;
+            roots[0]->key = node.key;
+            grow_from(std::move(roots), grove, nullptr, worker);
+        }
     }
 
     Node<Target>* needs_rest(const NodePtr& child) const {
@@ -499,20 +547,17 @@ private:
         if (shares.empty()) return;
         auto root = std::make_unique<Node<Target>>();
         root->key = root_key(seats[0]->rules->seed, seats[0]->rules->tree);
-        if (shares.size() == 1) return grow_one(shop, grower, std::move(root), shares[0], grove);
+        if (shares.size() == 1) return grow_one(shop, grower, root->key, shares[0], grove);
         root->group = make_group(shop, std::move(shares));
         grower.run(std::move(root), grove);
     }
 
-    void grow_one(Workshop<Target>& shop, Grower<Target>& grower, NodePtr root,
+    void grow_one(Workshop<Target>& shop, Grower<Target>& grower, uint64_t key,
                   Share<Target>& share, std::vector<GrowingTree*>& grove) {
         Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
                                 view_.classes, workers_);
-        static_cast<Part<Target>&>(*root) = std::move(share);
-        root->seat = share.seat;
-        root->layout = &layout;
-        root->end = layout.n_rows;
-        root->stretches = layout.root_stretches;
+        NodePtr root = Grower<Target>::make_root(share, layout);
+        root->key = key;
         grower.run(std::move(root), grove);
     }
 

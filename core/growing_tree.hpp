@@ -104,18 +104,18 @@ public:
                                static_cast<uint32_t>(split.missing_left);
     }
 
-    // A tree of its own that begins with a copy of one node, and its return.
-    GrowingTree start_subtree(size_t node) const {
+    // A tree of its own that begins with copies of some nodes, and its return.
+    GrowingTree start_subtree(std::span<const size_t> nodes) const {
         GrowingTree subtree(n_values_, is_weighted_, *table_);
-        subtree.add_nodes(1);
-        subtree.copy_node(*this, node, 0);
+        subtree.add_nodes(nodes.size());
+        for (size_t k = 0; k < nodes.size(); ++k) subtree.copy_node(*this, nodes[k], k);
         return subtree;
     }
-    void graft(size_t node, GrowingTree&& subtree) {
-        size_t n_new = subtree.records_.size();
-        size_t offset = add_nodes(n_new - 1) - 1;  // where record k > 0 goes, less k
+    void graft(std::span<const size_t> nodes, GrowingTree&& subtree) {
+        size_t n_new = subtree.records_.size(), n_roots = nodes.size();
+        size_t offset = add_nodes(n_new - n_roots) - n_roots;  // where other records go, less k
         for (size_t k = 0; k < n_new; ++k) {
-            size_t here = k == 0 ? node : offset + k;
+            size_t here = k < n_roots ? nodes[k] : offset + k;
             copy_node(subtree, k, here);
             Record& record = *records_[here];
             if (record.split == kNoSplit) continue;

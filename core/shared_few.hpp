@@ -26,6 +26,7 @@ public:
         n_patterns_ = group.patterns.size();
         stride_ = n_patterns_ * classes_.size();
         list_excluded();
+        prepare_lanes();
         const std::vector<uint32_t>& rows = group.layout.rows;
         offset_.resize(rows.size());
         for (size_t k = 0; k < rows.size(); ++k) {
@@ -35,26 +36,150 @@ public:
         }
     }
 
+    size_t n_labels() const { return classes_.size(); }
+
     // Columns first .. last - 1 of the plan's few columns; exact(column, lane) where only the exact scans can decide.
     template <class Exact>
     void search(size_t first, size_t last, Scratch<int64_t>& scratch,
                 std::vector<Findings>& findings, Exact&& exact) {
         while (first < last) {
             size_t next = count(first, last);
-            for (size_t k = first; k < next; ++k) list_used(k, k - first);
-            for (size_t lane = 0; lane < crew_.shares.size(); ++lane) {
-                groups_.prepare_labels(crew_.views[lane], classes_);
-                for (size_t k = first; k < next; ++k)
-                    scan(k, k - first, lane, scratch, findings[lane], exact);
+            bounds_.assign((next - first) * crew_.n_lanes, kUnbounded);
+            for (size_t k = first; k < next; ++k) {
+                list_used(k, k - first);
+                bound_column(k, k - first);
             }
+            for (size_t lane = 0; lane < crew_.shares.size(); ++lane)
+                search_lane(first, next, lane, scratch, findings[lane], exact);
             first = next;
         }
     }
 
 private:
     static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
+    static constexpr size_t kBoundedCategories = 6;  // of more, too many subsets would be looked at
+    static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+    // The most promising columns first; the others then seldom can win.
+    template <class Exact>
+    void search_lane(size_t first, size_t next, size_t lane, Scratch<int64_t>& scratch,
+                     Findings& findings, Exact&& exact) {
+        groups_.prepare_labels(crew_.views[lane], classes_);
+        auto bound = [&](size_t k) { return bounds_[(k - first) * crew_.n_lanes + lane]; };
+        by_bound_.clear();
+        for (size_t k = first; k < next; ++k) by_bound_.push_back(k);
+        std::sort(by_bound_.begin(), by_bound_.end(),
+                  [&](size_t a, size_t b) { return bound(a) > bound(b); });
+        for (size_t k : by_bound_) {
+            if (bound(k) * (1 + kSlack) < findings.floor) break;
+            scan(k, k - first, lane, scratch, findings, exact);
+        }
+    }
+
+    // An upper bound of the quality of a column's cuts or sets for each lane, all lanes at once: the best of
+    // all its cuts, or of all divisions of its categories in two (the missing rows as one of them).
+    void bound_column(size_t column, size_t k) {
+        const Column& source = layout().table->columns[layout().few_columns[column]];
+        bool has_missing = !used_[k].empty() && used_[k].back() == source.missing_code();
+        double* bounds = bounds_.data() + k * crew_.n_lanes;
+        if (used_[k].size() < 2) {
+            std::fill_n(bounds, crew_.n_lanes, -kUnbounded);
+            return;
+        }
+        bool is_bounded =
+            source.is_categorical ? used_[k].size() <= kBoundedCategories : !has_missing;
+        if (!is_bounded) return;
+        make_lane_lines(k);
+        start_bound();
+        if (source.is_categorical) {
+            // Subsets in Gray order: one category changes sides at each step; the last one stays on the right.
+            for (uint32_t step = 1; step < uint32_t{1} << (used_[k].size() - 1); ++step) {
+                auto changed = static_cast<size_t>(std::countr_zero(step));
+                bool is_added = ((step ^ step >> 1) >> changed & 1) != 0;
+                move_line(changed, is_added ? 1.0 : -1.0);
+                raise_bound();
+            }
+        } else {
+            for (size_t i = 0; i + 1 < used_[k].size(); ++i) {
+                move_line(i, 1.0);
+                raise_bound();
+            }
+        }
+        std::copy_n(reinterpret_cast<const double*>(best_.data()), crew_.n_lanes, bounds);
+    }
+
+    // lane_lines_: (used code, label, lane) rows.
+    void make_lane_lines(size_t k) {
+        size_t n_labels = classes_.size(), n_vectors = crew_.n_lanes / 4;
+        lane_lines_.resize(used_[k].size() * n_labels * n_vectors);
+        Lanes* lanes = lane_lines_.data();
+        for (size_t i = 0; i < used_[k].size(); ++i) {
+            const uint32_t* counted = histogram_.data() + starts_[k] + used_[k][i] * stride_;
+            for (size_t c = 0; c < n_labels; ++c, lanes += n_vectors) {
+                auto total = static_cast<double>(totals_[k][i * n_labels + c]);
+                for (size_t v = 0; v < n_vectors; ++v) lanes[v] = Lanes{total, total, total, total};
+                if (total == 0.0) continue;
+                auto* each = reinterpret_cast<double*>(lanes);
+                for (size_t p = 0; p < n_patterns_; ++p)
+                    if (uint32_t count = counted[p * n_labels + c])
+                        for (uint32_t lane : lacking_[p]) each[lane] -= count;
+            }
+        }
+    }
+    void start_bound() {
+        size_t n_vectors = crew_.n_lanes / 4;
+        left_.assign(classes_.size() * n_vectors, Lanes{});
+        a_ = b_ = n_left_ = LaneArray(crew_.n_lanes);
+        best_ = LaneArray(crew_.n_lanes, -kUnbounded);
+    }
+    void move_line(size_t i, double sign) {
+        size_t n_labels = classes_.size(), n_vectors = crew_.n_lanes / 4;
+        const Lanes* lines = lane_lines_.data() + i * n_labels * n_vectors;
+        for (size_t v = 0; v < n_vectors; ++v) {
+            Lanes a = a_.data()[v], b = b_.data()[v], n_left = n_left_.data()[v];
+            for (size_t c = 0; c < n_labels; ++c) {
+                Lanes x = lines[c * n_vectors + v] * sign, &left = left_[c * n_vectors + v];
+                a += x * (2 * left + x);
+                b += x * lane_totals_[c * n_vectors + v];
+                left += x;
+                n_left += x;
+            }
+            a_.data()[v] = a, b_.data()[v] = b, n_left_.data()[v] = n_left;
+        }
+    }
+    // The quality of what is on the left, where both sides are large enough (scan_classes has the algebra).
+    void raise_bound() {
+        for (size_t v = 0; v < crew_.n_lanes / 4; ++v) {
+            Lanes n = n_.data()[v], n_left = n_left_.data()[v], n_right = n - n_left;
+            Lanes reached = a_.data()[v] * n + (squares_.data()[v] - 2 * b_.data()[v]) * n_left;
+            Lanes quality = reached / (n_left * n_right);
+            LaneMask counts = (n_left >= smallest_.data()[v]) & (n_right >= smallest_.data()[v]) &
+                              (quality > best_.data()[v]);
+            best_.data()[v] = counts ? quality : best_.data()[v];
+        }
+    }
 
     const Layout& layout() const { return crew_.group->layout; }
+
+    void prepare_lanes() {
+        size_t n_vectors = crew_.n_lanes / 4;
+        n_ = squares_ = LaneArray(crew_.n_lanes);
+        smallest_ = LaneArray(crew_.n_lanes, 1.0);
+        lane_totals_.assign(classes_.size() * n_vectors, Lanes{});
+        for (size_t lane = 0; lane < crew_.shares.size(); ++lane) {
+            const NodeView<Target>& view = crew_.views[lane];
+            n_[lane] = static_cast<double>(view.totals.rows);
+            squares_[lane] = view.squares;
+            smallest_[lane] =
+                static_cast<double>(std::max<int64_t>(1, view.rules.min_samples_leaf));
+            for (size_t c = 0; c < classes_.size(); ++c)
+                lane_totals_[c * n_vectors + lane / 4][lane % 4] =
+                    static_cast<double>(view.totals.slots[classes_[c]]);
+        }
+        lacking_.resize(n_patterns_);
+        for (uint32_t lane = 0; lane < excluded_.size(); ++lane)
+            for (uint32_t pattern : excluded_[lane]) lacking_[pattern].push_back(lane);
+    }
 
     // Patterns that do not count for a lane.
     void list_excluded() {
@@ -178,6 +303,11 @@ private:
     std::vector<std::vector<uint32_t>> used_;  // per column: codes
     std::vector<std::vector<uint32_t>> totals_;  // per column: (used code, label)
     std::vector<uint32_t> codes_, lines_;  // of one lane
+    std::vector<std::vector<uint32_t>> lacking_;  // per pattern: lanes that it does not count for
+    std::vector<double> bounds_;  // (column, lane)
+    std::vector<size_t> by_bound_;
+    std::vector<Lanes> lane_lines_, lane_totals_, left_;
+    LaneArray n_, squares_, smallest_, a_, b_, n_left_, best_;
 };
 
 // Numeric columns for means: a line of sums and counts per code.

@@ -59,6 +59,9 @@ struct Node : Part<Target> {
     std::shared_ptr<Group<Target>> group;
     std::unique_ptr<Birth<Target>> birth;  // not yet born
 
+    bool is_ahead() const {
+        return birth != nullptr || group != nullptr;
+    }  // opened when its turn comes
     std::span<uint32_t> rows() const { return rows_of(*this); }
     std::span<uint32_t> rows_of(const Part<Target>& part) const {
         return {layout->rows.data() + part.begin, part.size()};
@@ -106,7 +109,8 @@ template <class Target>
 struct Desk {
     explicit Desk(size_t n_rows) : sides(n_rows) {}
     Sides sides;
-    std::vector<uint32_t> marks;  // per row of the table; what they mean is the user's business
+    std::vector<uint32_t> patterns;  // per row of the table: its pattern in the group at hand
+    std::vector<uint8_t> ways;  // per row of the table (group.hpp)
     Scratch<typename Target::Slot> scratch;
     typename FewSearchOf<Target>::Type few{};
     Findings findings;
@@ -118,9 +122,13 @@ struct Desk {
         if (scratch.spare.size() < size) scratch.spare.resize(size);
         return scratch.spare.data();
     }
-    uint32_t* marks_for(size_t n_rows) {
-        if (marks.size() < n_rows) marks.resize(n_rows);
-        return marks.data();
+    uint32_t* patterns_for(size_t n_rows) {
+        if (patterns.size() < n_rows) patterns.resize(n_rows);
+        return patterns.data();
+    }
+    uint8_t* ways_for(size_t n_rows) {
+        if (ways.size() < n_rows) ways.resize(n_rows);
+        return ways.data();
     }
     NodePointer<Target> take_node() {
         if (used_nodes.empty()) return std::make_unique<Node<Target>>();

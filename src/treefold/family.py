@@ -18,6 +18,8 @@ from treefold.target import Target
 __all__ = ["Family", "Member", "Sharing", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
+_FEW_CODES = 32
+_MANY_MEMBERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def grow_family(
 ) -> Family:
     """Grow one tree per member from one table."""
     start = time.perf_counter()
-    mode = _choose_sharing(members) if sharing == "auto" else sharing
+    mode = _choose_sharing(table, members) if sharing == "auto" else sharing
     trees, work = _native.grow_family(
         table,
         target.values,
@@ -63,13 +65,21 @@ def grow_family(
     return Family(trees, _divide_time(seconds, trees), {"mode": mode, **work})
 
 
-def _choose_sharing(members: Sequence[Member]) -> str:
-    """Share where it pays: a row then counts the same for all members."""
+def _choose_sharing(table: _native.Table, members: Sequence[Member]) -> str:
+    """Share where it pays: where all columns have few codes and members are folds of one table.
+
+    Elsewhere the trees of the members part early, and one after another is as fast
+    (`benchmarks/papers/cross_validation.py`).
+    """
     has_own_weights = any(member.weights is not None for member in members)
-    return "none" if has_own_weights or len(members) < 2 else "folds"
+    has_demand = any(member.asked is not None for member in members)
+    has_few_codes = bool((table.n_codes <= _FEW_CODES).all())
+    is_folds = 3 <= len(members) <= _MANY_MEMBERS and not has_own_weights and not has_demand
+    return "folds" if is_folds and has_few_codes else "none"
 
 
 def _divide_time(seconds: float, trees: list[_native.Tree]) -> NDArray[np.float64]:
     """Each member's share of the time, by what its tree would take alone: its rows times depth."""
     shares = np.array([tree.n_node_samples.sum() for tree in trees], dtype=np.float64)
-    return seconds * shares / max(shares.sum(), 1.0)
+    share_of_each: NDArray[np.float64] = shares / max(shares.sum(), 1.0)
+    return seconds * share_of_each
