@@ -45,6 +45,7 @@ public:
     // Rows that ask follow the threshold, as in prediction: their values need not be among the node's.
     void divide_asked(const Part<Target>& node, const Split& split, Part<Target>& left,
                       Part<Target>& right, int worker) {
+        if (asked_.empty()) return;
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
                                   node.asked_end - node.asked_begin);
         const Column& column = shop_.table.columns[split.column];
