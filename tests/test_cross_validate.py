@@ -110,7 +110,6 @@ def leaves_and_accuracy(estimator, X, y):
         ("recall_macro",),
         {"a": "accuracy", "n": lambda estimator, X, y: estimator.get_depth()},
     ],
-    ids=str,
 )
 def test_every_kind_of_scoring(scoring):
     options = {"scoring": scoring, "return_train_score": True}
@@ -243,7 +242,6 @@ def test_bad_input_has_the_same_outcome(name, error_score):
         {"n_jobs": 0},
         {"class_weight": {"a": 1, "b": 2}},
     ],
-    ids=str,
 )
 def test_parameters_without_meaning_have_the_same_outcome(parameters):
     tree = DecisionTreeClassifier(**parameters)
@@ -487,7 +485,6 @@ def test_cross_val_predict_of_numbers_and_pipelines():
         {"method": "nonsense"},
         {"params": {"sample_weight": -np.ones(160)}},
     ],
-    ids=str,
 )
 def test_bad_cross_val_predict_has_the_same_outcome(options):
     assert outcome(lambda: ours.cross_val_predict(TREES[0], X, Y, **options)) == outcome(

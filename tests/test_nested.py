@@ -91,7 +91,7 @@ def test_every_splitter(name):
     assert_nested(TREE, GRID, X, Y, cv=SPLITTERS[name], groups=groups)
 
 
-@pytest.mark.parametrize("rule", ["best", "one_se", lambda results: 3], ids=str)
+@pytest.mark.parametrize("rule", ["best", "one_se", lambda results: 3])
 @pytest.mark.parametrize("scoring", [None, "neg_log_loss", "f1_macro"])
 def test_every_rule_and_scoring(rule, scoring):
     assert_nested(TREE, GRID, X, Y, rule=rule, scoring=scoring, cv=3)

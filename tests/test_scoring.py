@@ -189,7 +189,6 @@ def test_scores_of_numbers_are_those_of_scikit_learn_to_the_last_bit(name):
         {"n_rows": 1},
         {"n_rows": 2},
     ],
-    ids=str,
 )
 def test_rows_that_lack_classes_score_warn_and_fail_as_in_scikit_learn(name, shape):
     for labels in ("three", "words"):

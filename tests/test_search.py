@@ -127,7 +127,6 @@ def leaves_and_accuracy(estimator, X, y):
         (None, lambda results: "first"),
         ("nonsense", True),
     ],
-    ids=str,
 )
 def test_every_kind_of_scoring_and_refit(scoring, refit):
     options = {"scoring": scoring, "refit": refit, "cv": 3, "return_train_score": True}
@@ -147,7 +146,6 @@ def test_every_kind_of_scoring_and_refit(scoring, refit):
         {"class_weight": [None, {7: 1.0}]},
         {"nonsense": [1]},
     ],
-    ids=str,
 )
 def test_candidates_without_meaning_have_the_same_outcome(grid, error_score):
     assert_same_search(fit_both(TREE, grid, X, Y, error_score=error_score, cv=3))
@@ -199,7 +197,6 @@ def test_bad_input_has_the_same_outcome(bad_y, options):
         {"choose": ["passthrough", StandardScaler()], "tree__max_depth": [1, 3]},
         {"tree": [DecisionTreeClassifier(max_depth=1), DummyClassifier()]},
     ],
-    ids=str,
 )
 def test_pipelines(grid):
     pipeline = Pipeline(

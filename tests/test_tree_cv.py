@@ -69,7 +69,6 @@ def assert_same_tree(one, other):
         {"max_leaf_nodes": [None, 5], "ccp_alpha": [0.0, 0.001, 0.01]},
         {"min_impurity_decrease": [0.0, 0.002], "max_features": [None, 3], "random_state": 7},
     ],
-    ids=str,
 )
 def test_the_tree_is_the_plain_one_and_scores_are_those_of_a_grid_search(target, settings):
     kind, plain = KINDS[target]
