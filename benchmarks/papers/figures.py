@@ -84,7 +84,8 @@ class Drawing:
         axes.set_xticks([set_ + 0.3 for set_ in range(len(races))], list(races), rotation=30)
         axes.set_ylabel("time / one tree")
         axes.set_title(f"{what}: best round, and the worst")
-        axes.legend()
+        axes.margins(y=0.25)
+        axes.legend(ncols=len(modes), loc="upper right")
         self.save(number, figure)
 
     def speeds(
