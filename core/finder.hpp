@@ -56,7 +56,6 @@ private:
         const Plan& plan = shop_.plan;
         uint64_t n_updates = node.size() * (plan.few_columns.size() + plan.other_columns.size());
         for (const Stretch& stretch : node.stretches) n_updates += stretch.end - stretch.begin;
-        work.count_search(1, node.size());
         work.statistic_updates += n_updates;
         work.serial_updates += n_updates;
     }

@@ -97,6 +97,7 @@ struct Group {
     std::vector<uint32_t> pattern_of;  // per row of the layout
     Layout layout;
     std::vector<Fork<Target>> forks;
+    Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
 
     size_t n_rows() const { return layout.rows.size(); }

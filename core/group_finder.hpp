@@ -22,6 +22,7 @@ public:
         Group<Target>& group = *node.group;
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits(group.shares.size());
+        desk.work.count_search(splits.size(), group.n_rows());
         Crew<Target> crew = gather_crew(group);
         for (size_t share = 0; share < splits.size(); ++share)
             if (std::find(crew.shares.begin(), crew.shares.end(), share) == crew.shares.end())
@@ -94,7 +95,6 @@ private:
         uint64_t n_rows = crew.group->n_rows(), n_total = 0;
         for (const NodeView<Target>& view : crew.views)
             n_total += static_cast<uint64_t>(view.totals.rows);
-        work.count_search(crew.shares.size(), n_rows);
         work.statistic_updates += n_rows * n_dense + n_listed;
         work.serial_updates += n_total * n_dense + n_listed * n_total / n_rows;
     }

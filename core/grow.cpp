@@ -212,6 +212,7 @@ private:
         const Seat<Target>& seat = *node.seat;
         GrowingTree& tree = *grove[seat.member];
         if (is_leaf(node, seat, node.depth)) return false;
+        shop_.desk(worker).work.count_search(1, node.size());
         node.split = finder_.find(node, worker);
         if (!node.split.exists()) return false;
         divider_.divide_rows(node, worker);
@@ -349,6 +350,7 @@ private:
             Node<Target>& child = *children[is_left ? 0 : 1];
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
             child.group = is_left ? std::move(left) : std::move(right);
+            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
             child.group->is_additive = parent.is_additive;
             child.group->shares = std::move(side.shares);
             child.group->patterns = std::move(side.patterns);
@@ -397,6 +399,7 @@ private:
         Group<Target> left, right;
         uint8_t* ways = choose_ways(birth, worker, left, right);
         divide_layout(birth.parent->layout, ways, left.layout, right.layout);
+        Metered bytes(shop_.meter, left.layout.nbytes() + right.layout.nbytes());
         std::vector<NodePtr> roots;
         for (bool is_left : {false, true}) {
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
@@ -415,6 +418,7 @@ private:
         for (size_t at = 0; at < group.shares.size(); ++at) {
             Layout layout;
             group_finder_.derive_share(group, at, shop_.desk(worker), layout);
+            Metered bytes(shop_.meter, layout.nbytes());
             std::vector<NodePtr> roots;
             roots.push_back(make_root(group.shares[at], layout));
             roots[0]->depth = node.depth;
@@ -508,6 +512,7 @@ private:
             for (size_t k = 0; k < seats.size(); ++k) grove[seats[k]->member] = &trees[k];
             grow_grove(shop, seats, grove);
             for (const Desk<Target>& desk : shop.desks) grown_.work.merge(desk.work);
+            grown_.work.peak_bytes = std::max(grown_.work.peak_bytes, shop.meter.peak());
         }
         if (seats_.size() == 1) owner_.reset();
         for (size_t k = 0; k < seats.size(); ++k)
@@ -556,6 +561,7 @@ private:
                   Share<Target>& share, std::vector<GrowingTree*>& grove) {
         Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
                                 view_.classes, workers_);
+        Metered bytes(shop.meter, layout.nbytes());
         NodePtr root = Grower<Target>::make_root(share, layout);
         root->key = key;
         grower.run(std::move(root), grove);
@@ -578,6 +584,7 @@ private:
             group->pattern_of.push_back(pattern);
         }
         group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
+        group->bytes = Metered(shop.meter, group->layout.nbytes());
         group->is_additive = family_.sharing == Sharing::folds;
         for (const Share<Target>& share : shares)
             group->is_additive &= share.seat->target->has_weights_of(*shares[0].seat->target);

@@ -2,10 +2,49 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace treefold {
+
+// Bytes of layouts that are alive, over all workers, and the most that ever were.
+class Meter {
+public:
+    void add(uint64_t bytes) {
+        uint64_t now = now_ += bytes, most = peak_;
+        while (now > most && !peak_.compare_exchange_weak(most, now)) {
+        }
+    }
+    void remove(uint64_t bytes) { now_ -= bytes; }
+    uint64_t peak() const { return peak_; }
+
+private:
+    std::atomic<uint64_t> now_ = 0, peak_ = 0;
+};
+
+// Keeps some bytes on the meter as long as it lives.
+class Metered {
+public:
+    Metered() = default;
+    Metered(Meter& meter, uint64_t bytes) : meter_(&meter), bytes_(bytes) { meter.add(bytes); }
+    Metered(Metered&& other) noexcept : meter_(other.meter_), bytes_(other.bytes_) {
+        other.meter_ = nullptr;
+    }
+    Metered& operator=(Metered&& other) noexcept {
+        std::swap(meter_, other.meter_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Metered() {
+        if (meter_ != nullptr) meter_->remove(bytes_);
+    }
+
+private:
+    Meter* meter_ = nullptr;
+    uint64_t bytes_ = 0;
+};
 
 struct Work {
     uint64_t rows_scanned = 0;  // rows of searched nodes; a node of several members counts once
@@ -42,7 +81,7 @@ struct Work {
         nodes_grown += other.nodes_grown;
         forks += other.forks;
         heals += other.heals;
-        peak_bytes += other.peak_bytes;
+        peak_bytes = std::max(peak_bytes, other.peak_bytes);
         ambiguous_rows += other.ambiguous_rows;
         add_each(nodes_by_members, other.nodes_by_members);
         add_each(level_nodes, other.level_nodes);

@@ -157,6 +157,7 @@ struct Workshop {
     const Plan& plan;
     Workers& workers;
     std::vector<Desk<Target>> desks{};
+    Meter meter{};
     bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
 
     Workshop(const Table& table, const Plan& plan, Workers& workers)

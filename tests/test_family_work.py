@@ -26,10 +26,6 @@ COUNTERS = {"rows_scanned", "statistic_updates", "serial_statistic_updates", "sp
 COUNTERS |= {"nodes_grown", "forks", "heals", "peak_bytes"}
 LISTS = {"nodes_by_members", "distinct_tests_per_level"}
 
-# Strict: once growth does it the test passes, and the run fails until the line here is gone.
-owed_peak = pytest.mark.xfail(strict=True, reason="growth does not count bytes yet")
-owed_overlap = pytest.mark.xfail(strict=True, reason="overlap grows one at a time yet")
-
 
 def test_seconds_are_shares_of_the_wall_time():
     work = bench()
@@ -75,7 +71,6 @@ def test_counters_are_consistent(tree, sharing):
     assert work["split_evaluations"] > 0
 
 
-@owed_peak
 @mode_of
 def test_memory_is_counted(sharing):
     assert grow_counted("gini", sharing)[1]["peak_bytes"] > 0
@@ -107,7 +102,7 @@ def test_members_that_agree_everywhere_are_added_up_once():
     assert family.work["forks"] == family.work["heals"] == 0
 
 
-@pytest.mark.parametrize("sharing", [pytest.param("overlap", marks=owed_overlap), "folds", "auto"])
+@pytest.mark.parametrize("sharing", ["overlap", "folds", "auto"])
 def test_folds_share_at_least_the_root(sharing):
     family, work = grow_counted("gini", sharing)
     if family.work["mode"] != "none":
