@@ -5,7 +5,6 @@ a loop over arrays: trees may be as deep as they have rows.
 """
 
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,10 @@ _FORMAT = 2  # of the pickled state
 class Tree:
     """A fitted tree, one array per field. Estimators have it as `tree_`.
 
-    The arrays are read-only, in preorder, under the names and with the types and meanings that
-    scikit-learn gives them: `children_left`, `children_right`, `feature`, `threshold`, `impurity`,
-    `n_node_samples`, `weighted_n_node_samples`, `value` and `missing_go_to_left`. They are views of
-    the core's memory; integers, which have half the width there, are widened when first asked for.
+    The arrays are read-only views of the core's memory, in preorder, under the names and with the
+    meanings that scikit-learn gives them: `children_left`, `children_right`, `feature`,
+    `threshold`, `impurity`, `n_node_samples`, `weighted_n_node_samples`, `value` and
+    `missing_go_to_left`. Whole numbers have 32 bits (scikit-learn: 64), half the memory.
     Leaves have -1 as children and -2 as feature and threshold. A categorical split has threshold
     NaN, and its left categories are `categories_left(node)`; a split of present from missing values
     has threshold +inf.
@@ -60,26 +59,10 @@ class Tree:
     max_depth = property(lambda self: self._native.max_depth, doc="Depth of the deepest leaf.")
     n_outputs = property(lambda self: 1, doc="Number of targets: one.")
 
-    @cached_property
-    def children_left(self) -> NDArray[np.intp]:
-        """-1 in leaves."""
-        return _widen(self._native.children_left)
-
-    @cached_property
-    def children_right(self) -> NDArray[np.intp]:
-        """-1 in leaves."""
-        return _widen(self._native.children_right)
-
-    @cached_property
-    def feature(self) -> NDArray[np.intp]:
-        """Column; -2 in leaves."""
-        return _widen(self._native.feature)
-
-    @cached_property
-    def n_node_samples(self) -> NDArray[np.intp]:
-        """Rows in each node."""
-        return _widen(self._native.n_node_samples)
-
+    children_left = property(lambda self: self._native.children_left, doc="-1 in leaves.")
+    children_right = property(lambda self: self._native.children_right, doc="-1 in leaves.")
+    feature = property(lambda self: self._native.feature, doc="Column; -2 in leaves.")
+    n_node_samples = property(lambda self: self._native.n_node_samples, doc="Rows in each node.")
     threshold = property(
         lambda self: self._native.threshold, doc="Left if at most this; NaN if categorical."
     )
@@ -251,12 +234,6 @@ class Tree:
             "missing_columns": self._missing_columns,
         }
         return _rebuild, (state,)
-
-
-def _widen(numbers: NDArray[np.int32]) -> NDArray[np.intp]:
-    wide = numbers.astype(np.intp)
-    wide.flags.writeable = False
-    return wide
 
 
 def _rebuild(state: dict[str, Any]) -> Tree:
