@@ -177,7 +177,7 @@ private:
     std::vector<uint32_t> counts_;  // (pattern, class) in the block
 };
 
-// More classes (scan_classes has the algebra).
+// More classes (ClassScan has the algebra).
 template <class Code>
 void scan_shared_classes(const Crew<ClassTarget<int64_t>>& crew, const OrderView<Code>& order,
                          std::vector<Findings>& findings) {
@@ -221,7 +221,8 @@ void scan_shared_classes(const Crew<ClassTarget<int64_t>>& crew, const OrderView
         const Lanes* total = totals.data() + label * n_vectors;
         for (size_t v = 0; v < n_vectors; ++v) {
             Lanes at = n_left.data()[v], size = n.data()[v];
-            Lanes reached = a.data()[v] * size + (squares.data()[v] - 2 * b.data()[v]) * at;
+            Lanes reached = a.data()[v] * (size - at) +
+                            (squares.data()[v] - 2 * b.data()[v] + a.data()[v]) * at;
             LaneMask hopes = reached >= limit.data()[v] * (at * (size - at));
             if (any_lane(hopes)) [[unlikely]]
                 for (size_t lane = 4 * v; lane < 4 * v + 4; ++lane)
