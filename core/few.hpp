@@ -12,107 +12,12 @@
 #include <bit>
 
 #include "categorical.hpp"
+#include "class_groups.hpp"
 #include "kernels.hpp"
 #include "numeric.hpp"
+#include "pairs.hpp"
 
 namespace treefold {
-
-// Histograms of classes, renumbered to the labels of the classes that are present in the node.
-class ClassGroups {
-public:
-    using Target = ClassTarget<int64_t>;
-    using Entry = uint32_t;  // (code, label): rows
-    static constexpr bool serves_categories = true;
-
-    size_t stride() const { return totals_.size(); }
-
-    // all_classes: labels are the classes themselves, as in kept histograms.
-    void prepare_labels(const NodeView<Target>& node, bool all_classes) {
-        label_of_.resize(node.totals.slots.size());
-        class_of_.clear();
-        totals_.clear();
-        squares_ = 0;
-        for (size_t k = 0; k < label_of_.size(); ++k) {
-            int64_t count = node.totals.slots[k];
-            if (count == 0 && !all_classes) continue;
-            label_of_[k] = static_cast<uint32_t>(totals_.size());
-            class_of_.push_back(k);
-            totals_.push_back(count);
-            squares_ += static_cast<double>(count) * static_cast<double>(count);
-        }
-    }
-    // The same for a given list of classes, which holds at least those of the node.
-    void prepare_labels(const NodeView<Target>& node, const std::vector<size_t>& classes) {
-        class_of_ = classes;
-        totals_.clear();
-        squares_ = node.squares;
-        for (size_t k : classes) totals_.push_back(node.totals.slots[k]);
-    }
-    void prepare(const NodeView<Target>& node) {
-        prepare_labels(node, false);
-        labels_.resize(node.rows.size());
-        for (size_t i = 0; i < node.rows.size(); ++i)
-            labels_[i] = label_of_[static_cast<size_t>(node.target.classes[node.rows[i]])];
-    }
-
-    void add_row(Entry* line, size_t i) const { ++line[labels_[i]]; }
-    bool is_used(const Entry* line) const {
-        Entry any = 0;
-        for (size_t k = 0; k < stride(); ++k) any |= line[k];
-        return any != 0;
-    }
-
-    // Cuts between groups in ascending order; see scan_classes for the test.
-    void start_cuts() {
-        left_.assign(stride(), 0);
-        a_ = b_ = 0;
-        n_left_ = 0;
-    }
-    void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line,
-                    Findings& findings) {
-        if (n_left_ != 0) try_cut(node, column, code, findings);
-        for (size_t k = 0; k < stride(); ++k) {
-            auto count = static_cast<double>(line[k]), before = static_cast<double>(left_[k]);
-            a_ += count * (2 * before + count);
-            b_ += count * static_cast<double>(totals_[k]);
-            left_[k] += line[k];
-            n_left_ += line[k];
-        }
-        code_ = code;
-    }
-
-    // Hands a category (or the missing rows) to the exact scan; returns its rows.
-    int64_t give(const Entry* line, int64_t* slots) const {
-        int64_t rows = 0;
-        for (size_t k = 0; k < stride(); ++k) {
-            slots[class_of_[k]] = line[k];
-            rows += line[k];
-        }
-        return rows;
-    }
-
-private:
-    void try_cut(const NodeView<Target>& node, uint32_t column, uint32_t next_code,
-                 Findings& findings) {
-        double n = static_cast<double>(node.totals.rows), n_left = static_cast<double>(n_left_);
-        double reached = a_ * n + (squares_ - 2 * b_) * n_left;
-        if (reached < findings.floor * (1 - kSlack) * (n_left * (n - n_left))) return;
-        int64_t smallest = node.rules.min_samples_leaf;
-        if (n_left_ < smallest || node.totals.rows - n_left_ < smallest) return;
-        subtract(totals_, left_, right_);
-        double quality = class_quality(Criterion::gini, left_, right_, 0, node.target.logs);
-        if (quality >= findings.floor)
-            findings.offer(numeric_split(quality, column, code_, next_code));
-    }
-
-    std::vector<uint32_t> labels_;  // per row of the node
-    std::vector<uint32_t> label_of_;  // per class
-    std::vector<size_t> class_of_;  // per label
-    std::vector<int64_t> totals_, left_, right_;  // per label
-    double squares_ = 0, a_ = 0, b_ = 0;
-    int64_t n_left_ = 0;
-    uint32_t code_ = 0;
-};
 
 // Histograms of a mean: sums of y - mean in float64.
 class MeanGroups {
@@ -132,19 +37,28 @@ public:
         for (size_t i = 0; i < node.rows.size(); ++i) deviations_[i] = step(node.rows[i]);
     }
 
-    void add_row(Entry* line, size_t i) const {
-        line->sum += deviations_[i];
-        ++line->count;
+    Entry* place(Entry* line, size_t) const { return line; }
+    double row(size_t i) const { return deviations_[i]; }
+    static void add(Entry* entry, double deviation) {
+        entry->sum += deviation;
+        ++entry->count;
     }
     bool is_used(const Entry* line) const { return line->count != 0; }
 
-    // Cuts between groups in ascending order; see scan_means for the test.
-    void start_cuts() {
+    // Cuts between the groups of the given codes, which ascend; see scan_means for the test.
+    template <class LineAt>
+    void scan_cuts(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
+                   LineAt&& line_at, Findings& findings) {
         d_ = 0;
         n_left_ = 0;
+        for (size_t k = 0; k < codes.size(); ++k)
+            next_group(node, column, codes[k], line_at(k), findings);
     }
+
+private:
     void next_group(const NodeView<Target>& node, uint32_t column, uint32_t code, const Entry* line,
                     Findings& findings) {
+        if (line->count == 0) return;
         int64_t smallest = node.rules.min_samples_leaf, n_right = node.totals.rows - n_left_;
         if (n_left_ >= smallest && n_right >= smallest)
             offer_mean(node, {column, code_, code, 0.0}, d_,
@@ -154,11 +68,50 @@ public:
         code_ = code;
     }
 
-private:
     std::vector<double> deviations_;  // per row of the node
     double d_ = 0;
     int64_t n_left_ = 0;
     uint32_t code_ = 0;
+};
+
+// Where the cells of a row lie in histograms: at starts[k] + codes[k] * stride, sixteen columns at a time.
+class RowCells {
+public:
+    RowCells() = default;
+    RowCells(std::vector<uint32_t> starts, size_t stride)
+        : starts_(std::move(starts)), n_columns_(starts_.size()),
+          stride_(static_cast<uint32_t>(stride)) {
+        starts_.resize((n_columns_ + kLinePadding - 1) / kLinePadding * kLinePadding);
+    }
+
+    // add(offset) for every column; codes: its line of Layout::few_codes.
+    template <class Add>
+    void visit(const uint8_t* codes, Add&& add) const {
+        for (size_t first = 0; first < n_columns_; first += kLinePadding) {
+            alignas(32) uint32_t offsets[kLinePadding];
+            multiply(codes + first, starts_.data() + first, offsets);
+            if (n_columns_ - first >= kLinePadding) {
+#pragma GCC unroll 16
+                for (size_t k = 0; k < kLinePadding; ++k) add(offsets[k]);
+            } else {
+                for (size_t k = 0; k < n_columns_ - first; ++k) add(offsets[k]);
+            }
+        }
+    }
+
+private:
+    void multiply(const uint8_t* codes, const uint32_t* starts, uint32_t* offsets) const {
+        for (size_t k = 0; k < kLinePadding; k += 8) {
+            CountLanes from;
+            std::memcpy(&from, starts + k, sizeof from);
+            from += widen_bytes(codes + k) * stride_;
+            std::memcpy(offsets + k, &from, sizeof from);
+        }
+    }
+
+    std::vector<uint32_t> starts_;  // padded as the lines are
+    size_t n_columns_ = 0;
+    uint32_t stride_ = 0;
 };
 
 template <class Groups>
@@ -187,6 +140,8 @@ public:
         if (first == last) return;
         groups_.prepare(job.node);
         if (job.node.rows.size() <= kSmall) {
+            first = search_promising(job, first, std::clamp(job.layout.n_few_numeric, first, last),
+                                     exact);
             for (size_t k = first; k < last; ++k) search_small(job, k, exact);
             return;
         }
@@ -199,9 +154,8 @@ public:
                      Exact&& exact) {
         groups_.prepare_labels(job.node, true);
         for (size_t k = first; k < last; ++k) {
-            size_t start = job.layout.few_starts[k], n_codes = job.layout.few_starts[k + 1] - start;
-            list_used(histogram + start * groups_.stride(), n_codes);
-            scan(job, job.layout.few_columns[k], histogram + start * groups_.stride(), exact);
+            const Entry* lines = histogram + job.layout.few_starts[k] * groups_.stride();
+            scan_all(job, job.layout.few_columns[k], lines, exact);
         }
     }
 
@@ -209,16 +163,38 @@ private:
     static constexpr size_t kSmall = 64;  // rows
     static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
 
+    // Numeric columns, of which a filter leaves few to be searched; returns where the others begin.
+    template <class Exact>
+    size_t search_promising(const Job& job, size_t first, size_t last, Exact&& exact) {
+        if constexpr (Groups::serves_categories) {
+            if (!PairFilter::is_worth(job.node.rows.size(), last - first) ||
+                job.node.rules.min_samples_leaf > 1)
+                return first;
+            filter_.prepare(job.node.rows, groups_.labels(), groups_.totals());
+            std::span<const float> best = filter_.run(job.layout, first, last);
+            constexpr double kRoundings = 1.0 / (1 << 22);
+            double least = *std::max_element(best.begin(), best.end());
+            least = std::max(least, job.findings.floor) * (1 - kRoundings);
+            for (size_t k = first; k < last; ++k)
+                if (best[k - first] >= least ||
+                    job.layout.table->columns[job.layout.few_columns[k]].has_missing)
+                    search_small(job, k, exact);
+            return last;
+        }
+        return first;
+    }
+
     template <class Exact>
     void search_small(const Job& job, size_t at, Exact&& exact) {
         uint32_t column = job.layout.few_columns[at];
+        if (is_settled(job.node, column, job.findings)) return;
         size_t stride = groups_.stride();
         reserve(256 * stride);
         std::array<uint64_t, 4> used{};
         for (size_t i = 0; i < job.node.rows.size(); ++i) {
             uint32_t code = job.layout.few_line(job.node.rows[i])[at];
             used[code / 64] |= uint64_t{1} << (code % 64);
-            groups_.add_row(histogram_.data() + code * stride, i);
+            Groups::add(groups_.place(histogram_.data() + code * stride, i), groups_.row(i));
         }
         used_.clear();
         for (uint32_t part = 0; part < 4; ++part)
@@ -241,10 +217,7 @@ private:
         reserve(n_entries);
         fill(job, first);
         for (size_t k = 0; k < starts_.size(); ++k) {
-            uint32_t column = job.layout.few_columns[first + k];
-            const Entry* lines = histogram_.data() + starts_[k];
-            list_used(lines, job.layout.table->columns[column].n_codes + 1);
-            scan(job, column, lines, exact);
+            scan_all(job, job.layout.few_columns[first + k], histogram_.data() + starts_[k], exact);
         }
         std::fill_n(histogram_.begin(), n_entries, Entry{});
         return next;
@@ -253,25 +226,33 @@ private:
     void fill(const Job& job, size_t first) {
         constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
         std::span<const uint32_t> rows = job.node.rows;
-        const uint32_t* starts = starts_.data();
-        size_t stride = groups_.stride(), n_columns = starts_.size();
-        Entry* histogram = histogram_.data();
+        RowCells cells(starts_, groups_.stride());
         for (size_t i = 0; i < rows.size(); ++i) {
             if (i + kAhead < rows.size())
                 __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
-            const uint8_t* codes = job.layout.few_line(rows[i]) + first;
-            for (size_t k = 0; k < n_columns; ++k)
-                groups_.add_row(histogram + starts[k] + codes[k] * stride, i);
+            const auto row = groups_.row(i);
+            Entry* place = groups_.place(histogram_.data(), i);
+            cells.visit(job.layout.few_line(rows[i]) + first,
+                        [&](uint32_t offset) { Groups::add(place + offset, row); });
         }
     }
 
-    void list_used(const Entry* lines, size_t n_codes) {
+    // One column, from the lines of all its codes; numeric cuts skip those of no row.
+    template <class Exact>
+    void scan_all(const Job& job, uint32_t at, const Entry* lines, Exact&& exact) {
+        const Column& column = job.layout.table->columns[at];
+        if (is_settled(job.node, at, job.findings)) return;
         used_.clear();
-        for (uint32_t code = 0; code < n_codes; ++code)
-            if (groups_.is_used(lines + code * groups_.stride())) used_.push_back(code);
+        for (uint32_t code = 0; code <= column.n_codes; ++code)
+            if (!column.is_categorical || groups_.is_used(lines + code * groups_.stride()))
+                used_.push_back(code);
+        if (!column.is_categorical &&
+            !groups_.is_used(lines + column.missing_code() * groups_.stride()))
+            used_.pop_back();
+        scan(job, at, lines, exact);
     }
 
-    // One column, from the lines of the codes in used_ (ascending; the missing code is the last).
+    // One column, from the lines of the codes in used_ (ascending; the missing code, if any, is the last).
     template <class Exact>
     void scan(const Job& job, uint32_t at, const Entry* lines, Exact&& exact) {
         const Column& column = job.layout.table->columns[at];
@@ -281,9 +262,10 @@ private:
             exact(at);
             return;
         }
-        groups_.start_cuts();
-        for (uint32_t code : used_)
-            groups_.next_group(job.node, at, code, lines + code * groups_.stride(), job.findings);
+        auto line_at = [lines, codes = used_.data(), stride = groups_.stride()](size_t k) {
+            return lines + codes[k] * stride;
+        };
+        groups_.scan_cuts(job.node, at, used_, line_at, job.findings);
     }
 
     void scan_categories(const Job& job, uint32_t at, const Column& column, const Entry* lines) {
@@ -309,6 +291,7 @@ private:
     }
 
     Groups groups_;
+    PairFilter filter_;
     std::vector<uint32_t> starts_, used_;
     std::vector<Entry> histogram_;  // all zero between searches
 };
@@ -319,12 +302,14 @@ inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
                        uint32_t* histogram) {
     constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
     size_t n_classes = target.width();
+    std::vector<uint32_t> starts;
+    for (size_t k = first; k < last; ++k)
+        starts.push_back(layout.few_starts[k] * static_cast<uint32_t>(n_classes));
+    RowCells cells(std::move(starts), n_classes);
     for (size_t i = 0; i < rows.size(); ++i) {
         if (i + kAhead < rows.size()) __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
-        const uint8_t* codes = layout.few_line(rows[i]);
         uint32_t* labelled = histogram + target.classes[rows[i]];
-        for (size_t k = first; k < last; ++k)
-            ++labelled[(layout.few_starts[k] + codes[k]) * n_classes];
+        cells.visit(layout.few_line(rows[i]) + first, [&](uint32_t offset) { ++labelled[offset]; });
     }
 }
 

@@ -14,6 +14,21 @@ namespace treefold {
 
 using Lanes = double __attribute__((vector_size(32)));
 using LaneMask = int64_t __attribute__((vector_size(32)));
+using CountLanes = uint32_t __attribute__((vector_size(32)));
+using IntLanes4 = int32_t __attribute__((vector_size(16)));
+
+// Eight bytes; compilers take them one by one if they are not told.
+inline CountLanes widen_bytes(const uint8_t* bytes) {
+#if defined(__AVX2__)
+    return reinterpret_cast<CountLanes>(
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes))));
+#else
+    return CountLanes{bytes[0], bytes[1], bytes[2], bytes[3],
+                      bytes[4], bytes[5], bytes[6], bytes[7]};
+#endif
+}
+
+inline double sum_lanes(Lanes lanes) { return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]); }
 
 // Eight at a time, where float32 is enough.
 using FloatLanes = float __attribute__((vector_size(32)));

@@ -75,7 +75,7 @@ PlanOwner::PlanOwner(const Table& table, int n_classes, bool keeps_orders, Worke
 void PlanOwner::line_up_few(Workers& workers) {
     const Table& table = *plan_.table;
     size_t width = few_columns_.size();
-    few_codes_.resize(width * table.n_rows);
+    few_codes_.resize(width * table.n_rows + kLinePadding);
     constexpr size_t kStretch = 4096;
     workers.for_each((table.n_rows + kStretch - 1) / kStretch, [&](size_t task, int) {
         size_t first = task * kStretch, last = std::min(first + kStretch, table.n_rows);

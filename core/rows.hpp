@@ -23,6 +23,9 @@ struct Stretch {
     size_t begin, end;
 };
 
+// Lines of codes are read so many at a time: as many may be read behind the last.
+inline constexpr size_t kLinePadding = 16;
+
 // What all nodes and members have in common: which column is searched in which way.
 struct Plan {
     const Table* table = nullptr;
@@ -35,7 +38,8 @@ struct Plan {
     size_t n_few_numeric = 0;
     std::span<const uint32_t>
         few_starts;  // where the codes of each begin if all are numbered through, and the end
-    std::span<const uint8_t> few_codes;  // their codes, one line per row of the table
+    std::span<const uint8_t>
+        few_codes;  // their codes, one line per row of the table, and kLinePadding
     std::span<const uint32_t> other_columns;  // all that are neither few nor listed
     bool has_lookups = false;  // are there sparse columns without kept lists?
 

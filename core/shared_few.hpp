@@ -247,10 +247,8 @@ private:
             exact(column_at, lane);
             return;
         }
-        groups_.start_cuts();
-        for (size_t i = 0; i < codes_.size(); ++i)
-            groups_.next_group(crew_.views[lane], column_at, codes_[i],
-                               lines_.data() + i * classes_.size(), findings);
+        auto line_at = [&](size_t i) { return lines_.data() + i * classes_.size(); };
+        groups_.scan_cuts(crew_.views[lane], column_at, codes_, line_at, findings);
     }
 
     // One lane's own histogram: its codes, and a line for each.

@@ -119,3 +119,34 @@ def test_every_split_of_a_large_tree_is_the_best(n_rows, n_classes, is_sparse):
     table = _native.Table(make_source(X, [0] * 7, is_sparse), n_threads)
     tree = _native.grow(table, target, n_classes, None, core_rules(rules, 7, None), n_threads)
     assert_every_split_is_the_best(tree, X, stats, criterion, min_samples_leaf)
+
+
+@pytest.mark.parametrize("n_columns", [3, 16, 40])
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 12])
+def test_every_split_of_few_valued_columns_is_the_best(n_columns, n_classes):
+    """Down to pure leaves: histograms of many labels, and small nodes with many equal splits."""
+    rng = np.random.default_rng([BASE_SEED, n_columns, n_classes])
+    X = rng.integers(0, rng.choice([2, 5, 100], size=n_columns), size=(700, n_columns)) * 1.0
+    X[:, 0] = np.where(rng.random(700) < 0.05, np.nan, X[:, 0])
+    signal = np.nan_to_num(X[:, :3]).sum(axis=1) + rng.normal(size=700)
+    edges = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+    target = np.digitize(signal, edges).astype(np.int32)
+    table = _native.Table(make_source(X, [0] * n_columns, False), 1)
+    rules = core_rules(Rules("gini"), n_columns, None)
+    tree = _native.grow(table, target, n_classes, None, rules, 1)
+    assert_every_split_is_the_best(tree, X, np.eye(n_classes)[target], "gini", 1)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5, 8, 9])
+def test_blocks_of_rows_that_are_skipped_have_no_better_cut(n_classes):
+    """Continuous columns of several thousand rows, with classes that come in stretches."""
+    rng = np.random.default_rng([BASE_SEED, n_classes])
+    X = rng.normal(size=(4000, 6))
+    target = (
+        np.floor(3 * X[:, 0]) + (rng.random(4000) < 0.3) * rng.integers(0, 9, 4000)
+    ) % n_classes
+    target = target.astype(np.int32)
+    table = _native.Table(make_source(X, [0] * 6, False), 1)
+    rules = core_rules(Rules("gini", max_depth=6), 6, None)
+    tree = _native.grow(table, target, n_classes, None, rules, 1)
+    assert_every_split_is_the_best(tree, X, np.eye(n_classes)[target], "gini", 1)

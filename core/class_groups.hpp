@@ -1,0 +1,202 @@
+// Histograms of classes (few.hpp): what a group of rows with one code adds up to, and the cuts between groups.
+//
+// Classes are renumbered to labels, those that the node has. Counts stand in lines of one entry per label and
+// are added up four labels at a time.
+#pragma once
+
+#include <cstring>
+
+#include "kernels.hpp"
+
+namespace treefold {
+
+class ClassGroups {
+public:
+    using Target = ClassTarget<int64_t>;
+    using Entry = uint32_t;  // (code, label): rows
+    static constexpr bool serves_categories = true;
+
+    size_t stride() const { return totals_.size(); }
+
+    // all_classes: labels are the classes themselves, as in kept histograms.
+    void prepare_labels(const NodeView<Target>& node, bool all_classes) {
+        label_of_.resize(node.totals.slots.size());
+        class_of_.clear();
+        totals_.clear();
+        for (size_t k = 0; k < label_of_.size(); ++k) {
+            int64_t count = node.totals.slots[k];
+            if (count == 0 && !all_classes) continue;
+            label_of_[k] = static_cast<uint32_t>(totals_.size());
+            class_of_.push_back(k);
+            totals_.push_back(count);
+        }
+        prepare_lanes();
+    }
+    // The same for a given list of classes, which holds at least those of the node.
+    void prepare_labels(const NodeView<Target>& node, const std::vector<size_t>& classes) {
+        class_of_ = classes;
+        totals_.clear();
+        for (size_t k : classes) totals_.push_back(node.totals.slots[k]);
+        prepare_lanes();
+    }
+    void prepare(const NodeView<Target>& node) {
+        prepare_labels(node, false);
+        labels_.resize(node.rows.size());
+        for (size_t i = 0; i < node.rows.size(); ++i)
+            labels_[i] = label_of_[static_cast<size_t>(node.target.classes[node.rows[i]])];
+    }
+
+    std::span<const uint32_t> labels() const { return labels_; }
+    std::span<const int64_t> totals() const { return totals_; }
+
+    // Where in a line row i counts, and what.
+    Entry* place(Entry* line, size_t i) const { return line + labels_[i]; }
+    Entry row(size_t) const { return 1; }
+    static void add(Entry* entry, Entry count) { *entry += count; }
+
+    bool is_used(const Entry* line) const {
+        return std::any_of(line, line + stride(), [](Entry count) { return count != 0; });
+    }
+
+    // Cuts between the groups of the given codes, which ascend; line_at(k): the line of code k of them. Groups of no
+    // row are skipped.
+    template <class LineAt>
+    void scan_cuts(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
+                   LineAt&& line_at, Findings& findings) {
+        if (stride() == 2)
+            scan_two(node, column, codes, line_at, findings);
+        else if (total_lanes_.size() == 1)
+            scan_more<1>(node, column, codes, line_at, findings);
+        else if (total_lanes_.size() == 2)
+            scan_more<2>(node, column, codes, line_at, findings);
+        else
+            scan_more<0>(node, column, codes, line_at, findings);
+    }
+
+    // Hands a category (or the missing rows) to the exact scan; returns its rows.
+    int64_t give(const Entry* line, int64_t* slots) const {
+        int64_t rows = 0;
+        for (size_t k = 0; k < stride(); ++k) {
+            slots[class_of_[k]] = line[k];
+            rows += line[k];
+        }
+        return rows;
+    }
+
+private:
+    // Two labels: the test of TwoClassScan.
+    template <class LineAt>
+    void scan_two(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
+                  LineAt&& line_at, Findings& findings) {
+        double n1 = static_cast<double>(totals_[1]), squares = node.squares;
+        SumTest test{static_cast<double>(node.totals.rows), 0.0, 0.0};
+        auto update_limit = [&] {
+            test.limit = (findings.floor * (1 - kSlack) - squares / test.n) * test.n / 2;
+        };
+        update_limit();
+        int64_t n_left = 0, ones = 0;
+        uint32_t previous = 0;
+        for (size_t k = 0; k < codes.size(); ++k) {
+            const Entry* line = line_at(k);
+            int64_t n_added = int64_t{line[0]} + line[1];
+            if (n_added == 0) continue;
+            double left = static_cast<double>(n_left);
+            if (n_left != 0 && test.is_over(test.n * static_cast<double>(ones) - left * n1, left)) {
+                left_.assign({n_left - ones, ones});
+                decide(node, column, previous, codes[k], findings);
+                update_limit();
+            }
+            n_left += n_added;
+            ones += line[1];
+            previous = codes[k];
+        }
+    }
+
+    // The quality of a cut is A / n_l + B / n_r, where A and B sum the squared counts of either side. Both are whole
+    // numbers below 2^53, so A n_r + B n_l is off by a few roundings at most. N: how many lanes a line takes, if known.
+    template <size_t N, class LineAt>
+    void scan_more(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
+                   LineAt&& line_at, Findings& findings) {
+        const size_t n_lanes = N == 0 ? total_lanes_.size() : N;
+        Lanes own[N == 0 ? 1 : N];
+        Lanes* left = N == 0 ? left_lanes_.data() : own;
+        std::fill_n(left, n_lanes, Lanes{});
+        double n = static_cast<double>(node.totals.rows), n_left = 0;
+        double limit = findings.floor * (1 - kSlack);
+        uint32_t previous = 0;
+        for (size_t k = 0; k < codes.size(); ++k) {
+            const Entry* line = line_at(k);
+            Lanes added{}, a{}, b{};
+            for (size_t v = 0; v < n_lanes; ++v) added += load(line, v);
+            double n_added = sum_lanes(added);
+            if (n_added == 0) continue;
+            for (size_t v = 0; v < n_lanes; ++v) {
+                Lanes right = total_lanes_[v] - left[v];
+                a += left[v] * left[v];
+                b += right * right;
+            }
+            double reached = sum_lanes(a * (n - n_left) + b * n_left);
+            if (n_left != 0 && reached >= limit * (n_left * (n - n_left))) {
+                take_counts(left);
+                decide(node, column, previous, codes[k], findings);
+                limit = findings.floor * (1 - kSlack);
+            }
+            for (size_t v = 0; v < n_lanes; ++v) left[v] += load(line, v);
+            n_left += n_added;
+            previous = codes[k];
+        }
+    }
+
+    // Lanes v of a line hold four labels; the last ones end with the line, and leave out what came before.
+    size_t first_label(size_t v) const {
+        bool is_last = v + 1 == total_lanes_.size();
+        return is_last && stride() > 4 ? stride() - 4 : 4 * v;
+    }
+    Lanes load(const Entry* line, size_t v) const {
+        if (stride() < 4)
+            return Lanes{static_cast<double>(line[0]), static_cast<double>(line[1]),
+                         static_cast<double>(line[2]), 0.0};
+        IntLanes4 counts;
+        std::memcpy(&counts, line + first_label(v), sizeof counts);
+        if (v + 1 == total_lanes_.size()) counts &= last_mask_;
+        return __builtin_convertvector(counts, Lanes);
+    }
+    void prepare_lanes() {
+        size_t n_lanes = (stride() + 3) / 4, n_doubled = stride() > 4 ? 4 * n_lanes - stride() : 0;
+        total_lanes_.resize(n_lanes);
+        left_lanes_.resize(n_lanes);
+        for (size_t v = 0; v < n_lanes; ++v)
+            for (size_t lane = 0; lane < 4; ++lane) {
+                size_t label = first_label(v) + lane;
+                bool is_doubled = v + 1 == n_lanes && lane < n_doubled;
+                last_mask_[lane] = is_doubled ? 0 : -1;
+                total_lanes_[v][lane] =
+                    is_doubled || label >= stride() ? 0.0 : static_cast<double>(totals_[label]);
+            }
+    }
+    void take_counts(const Lanes* left) {
+        left_.resize(stride());
+        for (size_t v = total_lanes_.size(); v-- > 0;)  // what is left out is overwritten
+            for (size_t lane = 0; lane < 4 && first_label(v) + lane < stride(); ++lane)
+                left_[first_label(v) + lane] = static_cast<int64_t>(left[v][lane]);
+    }
+
+    void decide(const NodeView<Target>& node, uint32_t column, uint32_t code, uint32_t next_code,
+                Findings& findings) {
+        int64_t n_left = total_of(left_), smallest = node.rules.min_samples_leaf;
+        if (n_left < smallest || node.totals.rows - n_left < smallest) return;
+        subtract(totals_, left_, right_);
+        double quality = class_quality(Criterion::gini, left_, right_, 0, node.target.logs);
+        if (quality >= findings.floor)
+            findings.offer(numeric_split(quality, column, code, next_code));
+    }
+
+    std::vector<uint32_t> labels_;  // per row of the node
+    std::vector<uint32_t> label_of_;  // per class
+    std::vector<size_t> class_of_;  // per label
+    std::vector<int64_t> totals_, left_, right_;  // per label
+    std::vector<Lanes> total_lanes_, left_lanes_;
+    IntLanes4 last_mask_{};
+};
+
+}  // namespace treefold
