@@ -182,8 +182,7 @@ private:
         const Layout& layout = crew.group->layout;
         size_t n_cells = (layout.few_starts[k + 1] - layout.few_starts[k]) * n_labels;
         return k < layout.n_few_numeric && layout.class_bits != 0 &&
-               2 * crew.group->n_rows() < 3 * n_cells &&
-               !has_missing(layout, layout.few_columns[k]);
+               2 * crew.group->n_rows() < n_cells && !has_missing(layout, layout.few_columns[k]);
     }
     void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,
                      Desk<Target>& desk) {
@@ -194,7 +193,8 @@ private:
             const uint8_t* codes = layout.table->columns[at].codes.narrow.data();
             uint32_t next[257] = {};
             for (uint32_t row : layout.rows) ++next[codes[row] + 1];
-            for (size_t code = 1; code < 257; ++code) next[code] += next[code - 1];
+            size_t n_codes = layout.table->columns[at].n_codes;
+            for (size_t code = 1; code <= n_codes; ++code) next[code] += next[code - 1];
             uint32_t* words = desk.spare(layout.rows.size());
             for (uint32_t row : layout.rows)
                 words[next[codes[row]]++] =
