@@ -5,6 +5,7 @@
 // two for nearly all data, kWideLimbs for magnitudes that span more than float64's mantissa and 2^40.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -35,6 +36,12 @@ struct BitRange {
     int size() const { return lowest == INT32_MAX ? 0 : highest - lowest; }
     int exponent() const { return lowest == INT32_MAX ? 0 : lowest; }
 };
+
+// What a row adds to a sum: weight times target, at the end of float64 where it would lie beyond.
+inline double weigh(double weight, double y) {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    return std::clamp(weight * y, -kMost, kMost);
+}
 
 inline int64_t to_units(double value, int exponent, int64_t*) {
     return static_cast<int64_t>(std::ldexp(value, -exponent));
@@ -128,8 +135,9 @@ MeanTarget<N> make_mean_target(const TargetView& view, const Member& member,
     bool is_short =
         N == 2 && member.weights.empty() && target.unit != 0.0 && target.unit_bits <= 62;
     if (is_short) return target;
-    target.products = all_to_units<Slot>(
-        n_rows, product_exponent, [&](size_t row) { return weight(row) * view.numbers[row]; });
+    target.products = all_to_units<Slot>(n_rows, product_exponent, [&](size_t row) {
+        return weigh(weight(row), view.numbers[row]);
+    });
     if (member.weights.empty()) return target;
     target.weights = all_to_units<Slot>(n_rows, weight_exponent, weight);
     return target;
@@ -165,7 +173,7 @@ auto with_mean_targets(const TargetView& view, const std::vector<Member>& member
         for (size_t row = 0; row < view.numbers.size(); ++row) {
             double weight = own.empty() ? 1.0 : own[row];
             weights.include(weight);
-            products.include(weight * view.numbers[row]);
+            products.include(weigh(weight, view.numbers[row]));
         }
     }
     int bits = std::max(weights.size(), products.size()) +

@@ -237,3 +237,10 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 def test_a_child_process_after_fork_can_fit():
     """Trap 23: thread pools that do not survive fork."""
     subprocess.run([sys.executable, "-W", "error", "-c", FORK], check=True, timeout=60)
+
+
+def test_weights_may_lift_a_target_beyond_float64():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [1.7e308, 1.6e308, -1.6e308, -1.7e308]
+    model = DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=[3.0, 2.0, 3.0, 2.0])
+    assert model.tree_.threshold[0] == 1.5
+    assert np.isfinite(model.predict(X)).all()
