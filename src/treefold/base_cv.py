@@ -5,7 +5,7 @@ estimator, so that an error or an interrupt leaves it as it was.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -26,6 +26,8 @@ from treefold.exceptions import InputError, ParameterError
 from treefold.interop import to_sklearn
 from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split, read_splits
+from treefold.nested_fit import NestedFit
+from treefold.progress import Progress
 from treefold.rules import check_parameters
 from treefold.scoring import Scoring, resolve_scoring
 from treefold.stems import TUNABLE, Judge, Setting, become, plan_settings
@@ -33,7 +35,7 @@ from treefold.table import Table
 from treefold.threads import effective_n_jobs
 from treefold.tuning import Trials, choose, make_results
 
-__all__ = ["CrossValidatedTree"]
+__all__ = ["CrossValidatedTree", "Evidence"]
 
 _RULES = ("one_se", "best")
 _POOLED = (
@@ -48,6 +50,15 @@ class _Routed:
 
     split: Mapping[str, Any]
     score: Mapping[str, Any] | None
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a fit finds out on top of what every fit does."""
+
+    nested: bool = False
+    n_permutations: int = 0
+    importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
 
 
 class CrossValidatedTree:
@@ -84,6 +95,12 @@ class CrossValidatedTree:
         >>> model.best_score_, model.get_n_leaves()
         (1.0, 2)
         """
+        return self._fit_evidence(X, y, sample_weight, params, Evidence())
+
+    def _fit_evidence(
+        self: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], wanted: Evidence
+    ) -> Any:
+        """Fit; `wanted` says what to find out besides, and is told what an `Evaluation` lacks."""
         settings, fixed = self._plan()
         n_threads = effective_n_jobs(self.n_jobs)
         ground = open_ground(settings[0].estimator, X, y, sample_weight, n_threads)
@@ -94,10 +111,16 @@ class CrossValidatedTree:
         options = _make_options(ground, scoring, X, y, routed)
         is_pooled = bool(scoring.needs_pooling(len(split.test) for split in splits))
         judge = Judge(ground, scoring, options, is_pooled, n_threads)
-        cross_fit = CrossFit(ground, settings, splits, judge, self.verbose)
-        trials = cross_fit.evaluate()
+        cross_fit = CrossFit(ground, settings, splits, judge)
+        nested_fit = NestedFit(cross_fit) if wanted.nested and not is_pooled else None
+        total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
+        with Progress("cross-validation", total, self.verbose) as progress:
+            trials = cross_fit.evaluate(progress)
+            nested = None if nested_fit is None else nested_fit.evaluate(self.rule, progress)
         index = choose(trials, self.rule)
-        found = cross_fit.finish(index, self.store_cv_predictions)
+        n_permutations = 0 if is_pooled else wanted.n_permutations
+        found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
+        wanted.importance = found.importance
         facts = {
             "scorer_": scoring.scorer,
             "n_splits_": len(splits),
@@ -106,7 +129,9 @@ class CrossValidatedTree:
             "best_score_": float(trials.means[index]),
             "cv_results_": make_results(trials),
             "stability_": found.stability,
-            "evaluation_": self._evaluate(trials, index, found, splits, is_pooled),
+            "evaluation_": replace(
+                self._evaluate(trials, index, found, splits, is_pooled), nested=nested
+            ),
         }
         become(self, found.native, ground, found.training)
         self.__dict__.update(facts)

@@ -9,7 +9,7 @@ Stems are kept if they are few; else those of the chosen setting grow a second t
 does not depend on the number of splits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from treefold import _native
 from treefold.family import grow_family
+from treefold.importance import measure_importance
 from treefold.model_selection.ground import Ground, Training
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
@@ -26,11 +27,12 @@ from treefold.stability import FoldTree, compute_stability
 from treefold.stems import TUNABLE, Judge, Parameters, Setting, Stem
 from treefold.tuning import Trials, find_strengths, thin
 
-__all__ = ["CrossFit", "Found"]
+__all__ = ["Candidates", "CrossFit", "Found", "find_candidates"]
 
 Floats = NDArray[np.float64]
 
 _GROWING, _SCORING = 4, 1  # work per training row of a tree, about
+_ALL_ROWS = -1  # in the place of the number of a split
 _MOST_ROWS = 2**25  # training rows of all trees that grow, and are kept, at one time
 
 
@@ -51,6 +53,7 @@ class Found:
     baseline: Floats
     predictions: list[Floats] | None
     stability: dict[str, NDArray[Any]]
+    importance: Floats | None  # (n_columns, n_splits): what the score loses without a column
 
 
 class CrossFit:
@@ -62,40 +65,44 @@ class CrossFit:
         settings: Sequence[Setting],
         splits: Sequence[Split],
         judge: Judge,
-        verbose: int = 0,
     ) -> None:
         self.ground, self.settings, self.splits, self.judge = ground, settings, splits, judge
-        self.verbose = verbose
         self.candidates: dict[int, Candidates] = {}  # by setting
         self._finals: dict[int, Stem] = {}
         self._stems: dict[tuple[int, int], Stem] = {}  # by setting and split
         n_rows = sum(split.n_train for split in splits) * len(settings)
         self._keeps_stems = n_rows <= _MOST_ROWS
 
-    def evaluate(self) -> Trials:
-        """Score every candidate on every split."""
-        n_splits = len(self.splits)
-        scores: list[list[Any]] = [[None] * n_splits for _ in self.settings]
+    @property
+    def work(self) -> int:
+        """How much `evaluate` does, in the unit by which it advances a bar."""
         n_trained = sum(split.n_train for split in self.splits)
-        total = (n_trained + self.ground.n_rows) * len(self.settings) * (_GROWING + _SCORING)
-        with Progress("cross-validation", total, self.verbose) as progress:
-            for setting, number, stem in self._grow_all(progress):
-                progress.advance(_SCORING * len(stem.training.rows))
-                if number is None:
-                    self._finals[setting] = stem
-                    self.candidates[setting] = _find_candidates(self.settings[setting], stem)
-                    continue
-                if self._keeps_stems:
-                    self._stems[setting, number] = stem
-                split, candidates = self.splits[number], self.candidates[setting]
-                scores[setting][number] = self.judge.score(stem, split, candidates.params)
+        return self.count_work(n_trained + self.ground.n_rows)
+
+    def count_work(self, n_rows: int) -> int:
+        """How much it is to grow and score, in every setting, trees of so many rows in all."""
+        return n_rows * len(self.settings) * (_GROWING + _SCORING)
+
+    def evaluate(self, progress: Progress) -> Trials:
+        """Score every candidate on every split."""
+        scores: list[list[Any]] = [[None] * len(self.splits) for _ in self.settings]
+        keys = [_ALL_ROWS, *range(len(self.splits))]
+        for setting, number, stem in self.grow(keys, self._list_rows, progress):
+            if number == _ALL_ROWS:
+                self._finals[setting] = stem
+                self.candidates[setting] = find_candidates(self.settings[setting], stem)
+                continue
+            if self._keeps_stems:
+                self._stems[setting, number] = stem
+            split, candidates = self.splits[number], self.candidates[setting]
+            scores[setting][number] = self.judge.score(stem, split, candidates.params)
         found = [self.judge.combine(each, self.splits) for each in scores]
         everything = [self.candidates[setting] for setting in range(len(self.settings))]
         params = [params for candidates in everything for params in candidates.params]
         n_leaves = np.concatenate([candidates.n_leaves for candidates in everything])
         return Trials(params, n_leaves, np.concatenate(found))
 
-    def finish(self, index: int, store_predictions: bool) -> Found:
+    def finish(self, index: int, store_predictions: bool, n_permutations: int = 0) -> Found:
         """Gather what is to be known of the candidate that was chosen."""
         setting = 0
         while index >= len(self.candidates[setting].params):
@@ -106,11 +113,14 @@ class CrossFit:
         native = replay_tree(final.tree, final.cells([params])[0])
         roots: list[Any] = []
         predictions: list[Floats] = []
+        losses: list[Floats] = []
 
         def follow() -> Iterator[FoldTree]:
-            for number, stem in self._grow_again(setting):
+            for number, stem in self.grow_again(setting):
                 split = self.splits[number]
                 tree = replay_tree(stem.tree, stem.cells([params])[0])
+                if n_permutations:
+                    losses.append(measure_importance(self.judge, tree, split, n_permutations))
                 leaves = self._find_leaves(tree)
                 roots.append(self.judge.score_root(stem, split))
                 predictions.append(_predict(tree, leaves[split.test]))
@@ -123,7 +133,8 @@ class CrossFit:
         )
         baseline = self.judge.combine(roots, self.splits)[0]
         kept = predictions if store_predictions else None
-        return Found(native, final.training, baseline, kept, stability)
+        importance = np.stack(losses, axis=1) if losses else None
+        return Found(native, final.training, baseline, kept, stability, importance)
 
     def _find_leaves(self, tree: _native.Tree) -> NDArray[np.int64]:
         rows = np.arange(self.ground.n_rows)
@@ -131,47 +142,57 @@ class CrossFit:
 
     # Growth -------------------------------------------------------------------------------------
 
-    def _grow_all(self, progress: Progress) -> Iterator[tuple[int, int | None, Stem]]:
-        """Grow all stems, those of all rows first. What is drawn at random grows apart."""
+    def grow(
+        self,
+        keys: Sequence[int],
+        rows_of: Callable[[int], NDArray[np.uint32]],
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[int, int, Stem]]:
+        """Grow one stem per setting and training set, together as far as memory allows.
+
+        They come training set by training set, all settings of the first before those of the
+        second; but settings that draw columns at random grow apart.
+        """
         runs: dict[Any, list[int]] = {}
         for setting, each in enumerate(self.settings):
             runs.setdefault(repr(each.estimator.max_features), []).append(setting)
         for run in runs.values():
-            jobs: list[tuple[int, int | None]] = [(setting, None) for setting in run]
-            jobs += [(setting, number) for number in range(len(self.splits)) for setting in run]
-            yield from self._grow(jobs, progress)
+            yield from self._grow_run(run, keys, rows_of, progress)
 
-    def _grow_again(self, setting: int) -> Iterator[tuple[int, Stem]]:
+    def grow_again(self, setting: int) -> Iterator[tuple[int, Stem]]:
         """Give the stems of one setting on all splits."""
+        numbers = range(len(self.splits))
         if self._keeps_stems:
-            for number in range(len(self.splits)):
-                yield number, self._stems[setting, number]
+            yield from ((number, self._stems[setting, number]) for number in numbers)
             return
-        jobs = [(setting, number) for number in range(len(self.splits))]
-        for place, (_, _, stem) in enumerate(self._grow(jobs)):
-            yield place, stem
+        for _, number, stem in self._grow_run([setting], numbers, self._list_rows):
+            yield number, stem
 
-    def _grow(
-        self, jobs: Sequence[tuple[int, int | None]], progress: Progress | None = None
-    ) -> Iterator[tuple[int, int | None, Stem]]:
-        """Grow stems together, as many as memory allows."""
-        waiting: list[tuple[int, int | None, Training]] = []
+    def _list_rows(self, number: int) -> NDArray[np.uint32]:
+        if number == _ALL_ROWS:
+            return np.arange(self.ground.n_rows, dtype=np.uint32)
+        return self.splits[number].train_rows()
+
+    def _grow_run(
+        self,
+        run: Sequence[int],
+        keys: Sequence[int],
+        rows_of: Callable[[int], NDArray[np.uint32]],
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[int, int, Stem]]:
+        waiting: list[tuple[int, int, Training]] = []
         n_rows = 0
-        for setting, number in jobs:
-            training = self._train(setting, number)
-            waiting.append((setting, number, training))
-            n_rows += len(training.rows)
+        for key in keys:
+            rows = rows_of(key)
+            waiting += [(setting, key, self._train(setting, rows)) for setting in run]
+            n_rows += len(rows) * len(run)
             if n_rows > _MOST_ROWS:
                 yield from self._grow_together(waiting, progress)
                 waiting, n_rows = [], 0
         if waiting:
             yield from self._grow_together(waiting, progress)
 
-    def _train(self, setting: int, number: int | None) -> Training:
-        if number is None:
-            rows = np.arange(self.ground.n_rows, dtype=np.uint32)
-        else:
-            rows = self.splits[number].train_rows()
+    def _train(self, setting: int, rows: NDArray[np.uint32]) -> Training:
         each = self.settings[setting]
         training = self.ground.train(each.estimator, rows)
         cells = [
@@ -180,21 +201,22 @@ class CrossFit:
         return replace(training, rules=full_rules(training.rules, cells))
 
     def _grow_together(
-        self, waiting: Sequence[tuple[int, int | None, Training]], progress: Progress | None
-    ) -> Iterator[tuple[int, int | None, Stem]]:
+        self, waiting: Sequence[tuple[int, int, Training]], progress: Progress | None
+    ) -> Iterator[tuple[int, int, Stem]]:
         family = grow_family(
             self.ground.table._native,
             self.ground.target,
             [self.ground.member(training, None) for _, _, training in waiting],
             n_threads=self.judge.n_threads,
         )
-        if progress is not None:
-            progress.advance(_GROWING * sum(len(training.rows) for _, _, training in waiting))
-        for (setting, number, training), tree in zip(waiting, family.trees, strict=True):
-            yield setting, number, Stem(self.settings[setting], training, tree)
+        bar = progress or Progress("", 0, verbose=0)
+        bar.advance(_GROWING * sum(len(training.rows) for _, _, training in waiting))
+        for (setting, key, training), tree in zip(waiting, family.trees, strict=True):
+            yield setting, key, Stem(self.settings[setting], training, tree)
+            bar.advance(_SCORING * len(training.rows))
 
 
-def _find_candidates(setting: Setting, final: Stem) -> Candidates:
+def find_candidates(setting: Setting, final: Stem) -> Candidates:
     """List the candidates of a setting; their strengths of pruning may follow from its tree."""
     params: list[Parameters] = []
     sizes: list[NDArray[np.integer[Any]]] = []

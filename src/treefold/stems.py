@@ -99,7 +99,7 @@ class Judge:
 
     def score(self, stem: Stem, split: Split, candidates: Sequence[Parameters]) -> NDArray[Any]:
         """Score each candidate; if rows are pooled, give their values instead."""
-        rows = self._list_rows(split)
+        rows = self.list_rows(split)
         leaves = self.ground.find_leaves(stem.tree, rows, self.n_threads)
         step = max(1, _MOST_ANSWERS // len(leaves))
         parts = []
@@ -111,11 +111,20 @@ class Judge:
 
     def score_root(self, stem: Stem, split: Split) -> NDArray[Any]:
         """Score a tree without any split."""
-        rows = self._list_rows(split)
+        rows = self.list_rows(split)
         stump = {**stem.setting.fixed, **_NO_SPLIT}
         return self._score_nodes(stem, rows, np.zeros((1, len(rows)), dtype=np.int64), [stump])
 
-    def _list_rows(self, split: Split) -> NDArray[Any]:
+    def score_values(
+        self, rows: NDArray[Any], nodes: NDArray[np.int64], value: Floats
+    ) -> NDArray[Any]:
+        """Score what nodes of any tree predict for rows; nodes are of shape (n_cells, n_rows)."""
+        target = self.ground.target
+        return score_cells(
+            self.scoring, target.values[rows], nodes, value, target.classes, **self.options(rows)
+        )["score"]
+
+    def list_rows(self, split: Split) -> NDArray[Any]:
         """List the held-out rows that exist."""
         weights = self.ground.target.weights
         return split.test if weights is None else split.test[weights[split.test] > 0]
@@ -155,7 +164,7 @@ class Judge:
         """Give scores of shape (n_candidates, n_splits); one column if rows are pooled."""
         if not self.is_pooled:
             return np.stack(parts, axis=1)
-        rows = np.concatenate([self._list_rows(split) for split in splits])
+        rows = np.concatenate([self.list_rows(split) for split in splits])
         target = self.ground.target
         found = score_rows(
             self.scoring,

@@ -1,0 +1,143 @@
+"""Nested cross-validation of an estimator that is cross-validated in fit.
+
+For each split, the *outer* one, the same procedure runs on its training rows alone: their tree
+gives the candidates, and the *inner* splits, which are the other splits whose held-out rows it
+trains on, choose among them. The chosen candidate is scored on the rows that the outer split holds
+out, which no part of this has seen. An inner split trains on the rows that both splits train on, so
+that with folds each inner tree (all rows without two folds) serves two outer splits.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.cross_fit import Candidates, CrossFit, find_candidates
+from treefold.model_selection.splits import Split
+from treefold.progress import Progress
+from treefold.tuning import Trials, choose
+
+__all__ = ["NestedFit"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class _Outer:
+    """What is found out for one outer split."""
+
+    inner: list[int]  # numbers of the inner splits
+    candidates: list[Candidates] = field(default_factory=list)  # of each setting
+    own: list[Floats] = field(default_factory=list)  # their scores on the outer split
+    scores: dict[tuple[int, int], Floats] = field(default_factory=dict)  # by setting and inner
+
+
+class NestedFit:
+    """All inner trees of a `CrossFit`, and the scores of what they choose."""
+
+    def __init__(self, cross_fit: CrossFit) -> None:
+        self._fit = cross_fit
+        self._outers, self._trainings = _pair_up(cross_fit.splits)
+
+    @property
+    def work(self) -> int:
+        """How much `evaluate` does, in the unit of `CrossFit.work`."""
+        n_rows = sum(_count_rows(training.packed) for training in self._trainings)
+        return self._fit.count_work(n_rows)
+
+    def evaluate(self, rule: str, progress: Progress) -> dict[str, Any] | None:
+        """Choose for each outer split and score the choice; None if no split has inner splits.
+
+        Gives `test_score`, `best_params` and `inner_score` of the outer splits, and `split`, their
+        numbers: without those that train on no other split's held-out rows, such as the first
+        one in time.
+        """
+        if not self._outers:
+            return None
+        self._find_candidates()
+        splits, judge = self._fit.splits, self._fit.judge
+        keys = range(len(self._trainings))
+        for setting, key, stem in self._fit.grow(keys, self._list_rows, progress):
+            for number, inner in self._trainings[key].pairs:
+                outer = self._outers[number]
+                params = outer.candidates[setting].params
+                outer.scores[setting, inner] = judge.score(stem, splits[inner], params)
+        choices = [self._choose(outer, rule) for outer in self._outers.values()]
+        params, inner_scores, scores = zip(*choices, strict=True)
+        return {
+            "test_score": np.array(scores),
+            "best_params": list(params),
+            "inner_score": np.array(inner_scores),
+            "split": np.array(list(self._outers)),
+        }
+
+    def _find_candidates(self) -> None:
+        for setting, each in enumerate(self._fit.settings):
+            for number, stem in self._fit.grow_again(setting):
+                if number not in self._outers:
+                    continue
+                candidates = find_candidates(each, stem)
+                own = self._fit.judge.score(stem, self._fit.splits[number], candidates.params)
+                self._outers[number].candidates.append(candidates)
+                self._outers[number].own.append(own)
+
+    def _choose(self, outer: _Outer, rule: str) -> tuple[dict[str, Any], float, float]:
+        by_setting = [
+            np.stack([outer.scores[setting, inner] for inner in outer.inner], axis=1)
+            for setting in range(len(self._fit.settings))
+        ]
+        trials = Trials(
+            [params for each in outer.candidates for params in each.params],
+            np.concatenate([each.n_leaves for each in outer.candidates]),
+            np.concatenate(by_setting),
+        )
+        index = choose(trials, rule)
+        score = float(np.concatenate(outer.own)[index])
+        return dict(trials.params[index]), float(trials.means[index]), score
+
+    def _list_rows(self, key: int) -> NDArray[np.uint32]:
+        bits = np.unpackbits(self._trainings[key].packed, count=self._fit.ground.n_rows)
+        return np.flatnonzero(bits).astype(np.uint32)
+
+
+@dataclass(slots=True)
+class _Training:
+    """Training rows, one bit each, and the (outer, inner) splits that they serve."""
+
+    packed: NDArray[np.uint8]
+    pairs: list[tuple[int, int]]
+
+
+def _pair_up(splits: Sequence[Split]) -> tuple[dict[int, _Outer], list[_Training]]:
+    outers: dict[int, _Outer] = {}
+    trainings: dict[bytes, _Training] = {}
+    trains = [_pack(split.train_rows(), split.n_rows) for split in splits]
+    tests = [_pack(split.test, split.n_rows) for split in splits]
+    for outer, inner in _find_pairs(trains, tests):
+        packed = trains[outer] & trains[inner]
+        outers.setdefault(outer, _Outer([])).inner.append(inner)
+        training = trainings.setdefault(packed.tobytes(), _Training(packed, []))
+        training.pairs.append((outer, inner))
+    return outers, list(trainings.values())
+
+
+def _find_pairs(
+    trains: Sequence[NDArray[np.uint8]], tests: Sequence[NDArray[np.uint8]]
+) -> Iterator[tuple[int, int]]:
+    for outer, train in enumerate(trains):
+        for inner, test in enumerate(tests):
+            is_trained_on = not (test & ~train).any()
+            if inner != outer and is_trained_on and (train & trains[inner]).any():
+                yield outer, inner
+
+
+def _pack(rows: NDArray[Any], n_rows: int) -> NDArray[np.uint8]:
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[rows] = True
+    return np.packbits(mask)
+
+
+def _count_rows(packed: NDArray[np.uint8]) -> int:
+    return int(np.unpackbits(packed).sum())

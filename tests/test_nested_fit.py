@@ -1,0 +1,115 @@
+"""Nested scores and held-out importance of the estimators that are cross-validated in fit."""
+
+import numpy as np
+import pytest
+from sklearn import model_selection as theirs
+from sklearn.metrics import brier_score_loss, r2_score
+
+from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
+from treefold.base_cv import Evidence
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.normal(size=(160, 4)).round(1)
+X[RANDOM.random((160, 4)) < 0.05] = np.nan
+NUMBERS = np.nan_to_num(X[:, 0]) * 2 + RANDOM.normal(size=160)
+CLASSES = np.where(NUMBERS > 0.3, "yes", "no")
+WEIGHTS = RANDOM.integers(0, 3, 160).astype(float)
+SPLITTERS = {
+    "folds": theirs.StratifiedKFold(4, shuffle=True, random_state=0),
+    "repeats": theirs.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
+    "time": theirs.TimeSeriesSplit(5),
+}
+
+
+def fit(model, y, weights=None, **wanted):
+    evidence = Evidence(**wanted)
+    model._fit_evidence(X, y, weights, {}, evidence)
+    return model, evidence
+
+
+def nest_by_hand(model, y, splits, weights=None):
+    """The same fit once more on the training rows of each split, by the splits inside of them."""
+    for number, (train, test) in enumerate(splits):
+        place_of = {row: place for place, row in enumerate(train)}
+        inner = [
+            ([place_of[row] for row in rows if row in place_of], [place_of[row] for row in held])
+            for other, (rows, held) in enumerate(splits)
+            if other != number and set(held) <= set(train) and set(rows) & set(train)
+        ]
+        if not inner:
+            continue
+        again = type(model)(**{**model.get_params(), "cv": inner})
+        again.fit(X[train], y[train], None if weights is None else weights[train])
+        yield number, again, test
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.parametrize("rule", ["best", "one_se"])
+def test_the_nested_score_is_that_of_the_same_fit_without_the_held_out_rows(name, rule):
+    splits = list(SPLITTERS[name].split(X, CLASSES))
+    model, _ = fit(DecisionTreeClassifierCV(cv=splits, rule=rule), CLASSES, nested=True)
+    nested = model.evaluation_.nested
+    numbers = []
+    for place, (number, again, test) in enumerate(nest_by_hand(model, CLASSES, splits)):
+        numbers.append(number)
+        shares = again.predict_proba(X[test])[:, 1]
+        score = -brier_score_loss(CLASSES[test] == "yes", shares)
+        assert nested["test_score"][place] == pytest.approx(score, abs=1e-12)
+        assert nested["inner_score"][place] == pytest.approx(again.best_score_, abs=1e-12)
+        chosen = {**again.best_params_}
+        assert nested["best_params"][place].items() <= chosen.items()
+    assert nested["split"].tolist() == numbers
+    assert len(numbers) == len(splits) - (name == "time")
+
+
+def test_weights_and_numbers_nest_too():
+    splits = list(theirs.KFold(4).split(X))
+    model = DecisionTreeRegressorCV(cv=splits, min_samples_leaf=(2, 9))
+    model, _ = fit(model, NUMBERS, WEIGHTS, nested=True)
+    nested = model.evaluation_.nested
+    for number, again, test in nest_by_hand(model, NUMBERS, splits, WEIGHTS):
+        exists = test[WEIGHTS[test] > 0]
+        score = r2_score(NUMBERS[exists], again.predict(X[exists]), sample_weight=WEIGHTS[exists])
+        assert nested["test_score"][number] == pytest.approx(score, abs=1e-12)
+
+
+def test_asking_for_more_changes_nothing_else():
+    plain = DecisionTreeClassifierCV(cv=4).fit(X, CLASSES)
+    more, evidence = fit(DecisionTreeClassifierCV(cv=4), CLASSES, nested=True, n_permutations=2)
+    assert plain.evaluation_.nested is None
+    assert plain.best_params_ == more.best_params_
+    np.testing.assert_array_equal(plain.tree_.threshold, more.tree_.threshold)
+    np.testing.assert_array_equal(
+        plain.cv_results_["mean_test_score"], more.cv_results_["mean_test_score"]
+    )
+    assert evidence.importance.shape == (4, 4)
+
+
+@pytest.mark.parametrize("cv", [2, theirs.LeaveOneOut()])
+def test_without_inner_splits_there_is_no_nested_score(cv):
+    model, _ = fit(DecisionTreeRegressorCV(cv=cv), NUMBERS, nested=True)
+    assert model.evaluation_.nested is None
+
+
+def test_a_column_is_as_important_as_what_the_score_loses_by_shuffling_it():
+    y = np.where(X[:, 2] > 0, "b", "a")
+    _, evidence = fit(DecisionTreeClassifierCV(cv=5), y, n_permutations=40)
+    losses = evidence.importance.mean(axis=1)
+    assert losses[[0, 1, 3]].tolist() == [0, 0, 0]
+    share = np.mean(y == "b")
+    # Every answer is right; shuffled, an answer is wrong if it is that of a row of the other class.
+    assert losses[2] == pytest.approx(2 * share * (1 - share), abs=0.05)
+    again = fit(DecisionTreeClassifierCV(cv=5, n_jobs=2), y, n_permutations=40)[1]
+    np.testing.assert_array_equal(evidence.importance, again.importance)
+
+
+def test_importance_reads_categories_and_missing_values():
+    letters = np.array(["x", "y", "z", None], dtype=object)[RANDOM.integers(0, 4, 160)]
+    data = np.column_stack([letters, X[:, 1].astype(object)])
+    y = (letters == "y") | (letters == None)  # noqa: E711
+    evidence = Evidence(n_permutations=3)
+    model = DecisionTreeClassifierCV(cv=4, categorical_features=[0])
+    model._fit_evidence(data, y, None, {}, evidence)
+    losses = evidence.importance.mean(axis=1)
+    assert losses[0] > 0.3
+    assert losses[1] == 0
