@@ -1,5 +1,8 @@
 """Nested cross-validation is scikit-learn's search over the outer folds, fold by fold."""
 
+import dataclasses
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from treefold import (
     DecisionTreeClassifier,
+    DecisionTreeClassifierCV,
     DecisionTreeRegressor,
     InputError,
     ParameterError,
@@ -162,6 +166,47 @@ def test_a_table_is_accepted():
     actual = nested_cross_validate(TREE, GRID, Table.from_data(X), Y, cv=3)
     expected = nested_cross_validate(TREE, GRID, X, Y, cv=3)
     np.testing.assert_array_equal(actual["test_score"], expected["test_score"])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [(TREE, GRID), (DummyClassifier(random_state=0), {"strategy": ["prior", "uniform"]})],
+)
+def test_the_evaluation_tells_the_choice_and_what_it_is_worth(estimator, grid):
+    results = nested_cross_validate(
+        estimator, grid, X, Y, cv=4, scoring="accuracy", rule="one_se", return_evaluation=True
+    )
+    search = theirs.GridSearchCV(
+        estimator, grid, cv=4, scoring="accuracy", refit=one_standard_error
+    ).fit(X, Y)
+    evaluation, table, best = results["evaluation"], search.cv_results_, search.best_index_
+    assert evaluation.scoring == "accuracy"
+    scores = [table[f"split{k}_test_score"][best] for k in range(4)]
+    assert evaluation.test_scores["accuracy"].tolist() == scores
+    assert evaluation.chosen == {"index": best, "params": search.best_params_, "rule": "one_se"}
+    np.testing.assert_array_equal(evaluation.path["mean_test_score"], table["mean_test_score"])
+    frame = evaluation.to_frame()
+    assert len(frame) == len(table["params"])
+    for number, params in enumerate(table["params"]):
+        for name in evaluation.path.keys() - {"mean_test_score", "std_test_score"}:
+            value = frame[name][number]
+            assert value == params.get(name) or pd.isna(value)
+    assert evaluation.nested["best_params"] == results["best_params"]
+    assert evaluation.nested["test_score"] is results["test_score"]
+    assert "nested" in repr(evaluation)
+    assert "4 outer splits" in evaluation._repr_html_()
+    assert "a little too good" not in repr(evaluation)
+    assert json.loads(json.dumps(evaluation.to_dict()))["nested"]["best_params"]
+
+
+def test_the_evaluation_of_a_cv_estimator_takes_up_nested_scores():
+    model = DecisionTreeClassifierCV(cv=3, min_samples_leaf=(1, 5), ccp_alpha=0.0).fit(X, Y)
+    nested = nested_cross_validate(
+        TREE, {"min_samples_leaf": [1, 5]}, X, Y, cv=3, scoring="neg_brier_score"
+    )
+    whole = dataclasses.replace(model.evaluation_, nested=nested)
+    assert "3 outer splits" in repr(whole)
+    assert whole.to_dict()["nested"]["test_score"] == nested["test_score"].tolist()
 
 
 def test_indices_are_returned_if_asked_for():

@@ -25,7 +25,8 @@ from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor
 from treefold.replay import make_cell, replay_nodes
-from treefold.scoring import recognise, resolve_scoring, score_cells, score_counts, score_rows
+from treefold.scorers import recognise
+from treefold.scoring import resolve_scoring, score_cells, score_counts, score_rows
 
 CLASS_METRICS = [
     "accuracy",
@@ -349,8 +350,8 @@ def test_weights_are_routed_as_metadata():
 def test_rows_that_several_trees_answered_for_are_pooled():
     problem = Problem(BASE_SEED, LABELS["two"])
     scoring = resolve_scoring(DecisionTreeClassifier(), ["roc_auc", "accuracy", "neg_log_loss"])
-    assert scoring.needs_pooling([1, 1, 1]) == ["roc_auc", "neg_log_loss"]
-    assert scoring.needs_pooling([1, 2]) == []
+    assert scoring.needs_pooling([1, 1, 1], 2) == ["roc_auc", "neg_log_loss"]
+    assert scoring.needs_pooling([1, 2], 2) == []
     values = problem.value[problem.node_of]
     pooled = score_rows(scoring, problem.y, values, problem.classes)
     for name, scores in pooled.items():

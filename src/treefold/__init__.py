@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         InputError,
         InputTypeError,
         ParameterError,
+        PooledScoreWarning,
     )
     from treefold.export import export_text
     from treefold.model import Tree
@@ -43,6 +44,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "ParameterError",
+    "PooledScoreWarning",
     "Table",
     "Tree",
     "__version__",
@@ -63,6 +65,7 @@ _HOMES = {
     "InputError": "exceptions",
     "InputTypeError": "exceptions",
     "ParameterError": "exceptions",
+    "PooledScoreWarning": "exceptions",
     "Table": "table",
     "Tree": "model",
     "export_text": "export",

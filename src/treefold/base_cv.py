@@ -21,7 +21,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import _check_method_params
 
 from treefold.cross_fit import CrossFit, Found
-from treefold.evaluation import Evaluation
+from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.exceptions import InputError, ParameterError
 from treefold.interop import to_sklearn
 from treefold.model_selection.ground import Ground, open_ground
@@ -29,7 +29,7 @@ from treefold.model_selection.splits import Split, read_splits
 from treefold.nested_fit import NestedFit
 from treefold.progress import Progress
 from treefold.rules import check_parameters
-from treefold.scoring import Scoring, resolve_scoring
+from treefold.scoring import Scoring, name_scoring, resolve_scoring
 from treefold.stems import TUNABLE, Judge, Setting, become, plan_settings
 from treefold.table import Table
 from treefold.threads import effective_n_jobs
@@ -38,10 +38,6 @@ from treefold.tuning import Trials, choose, make_results
 __all__ = ["CrossValidatedTree", "Evidence"]
 
 _RULES = ("one_se", "best")
-_POOLED = (
-    "Each split holds out a single row, which has no such score of its own: the score is that of "
-    "all held-out rows together, without a standard error."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,8 @@ class CrossValidatedTree:
         splits = self._split(cv, ground, X, y, routed)
         scoring = self._make_scoring(ground)
         options = _make_options(ground, scoring, X, y, routed)
-        is_pooled = bool(scoring.needs_pooling(len(split.test) for split in splits))
+        sizes = (len(split.test) for split in splits)
+        is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
         judge = Judge(ground, scoring, options, is_pooled, n_threads)
         cross_fit = CrossFit(ground, settings, splits, judge)
         nested_fit = NestedFit(cross_fit) if wanted.nested and not is_pooled else None
@@ -270,7 +267,7 @@ class CrossValidatedTree:
         if any(split.listed_train is not None for split in splits):
             indices["train"] = [split.train for split in splits]
         chosen = {name: trials.params[index][name] for name in varied}
-        name = self._name_scoring()
+        name = name_scoring(self.scoring, self)
         return Evaluation(
             name,
             {name: trials.scores[index].copy()},
@@ -280,15 +277,8 @@ class CrossValidatedTree:
             None,
             indices,
             found.predictions,
-            (_POOLED,) if is_pooled else (),
+            (POOLED_NOTE,) if is_pooled else (),
         )
-
-    def _name_scoring(self: Any) -> str:
-        if self.scoring is None:
-            return "accuracy" if is_classifier(self) else "r2"
-        if isinstance(self.scoring, str):
-            return self.scoring
-        return str(getattr(self.scoring, "__name__", self.scoring))
 
     # What a plain tree has, with the chosen parameters ------------------------------------------
 

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluation"]
+__all__ = ["POOLED_NOTE", "Evaluation"]
 
 Floats = NDArray[np.float64]
 
+POOLED_NOTE = (
+    "Each split holds out a single row, which has no such score of its own: the score is that of "
+    "all held-out rows together, without a standard error."
+)
 _OPTIMISM = (
     "This score was also used to choose the candidate, so it is a little too good. "
     "Nested cross-validation gives one that was not."
@@ -35,15 +39,15 @@ class Evaluation:
     test_scores : dict of str to ndarray of shape (n_splits,)
         Scores of the chosen candidate on the held-out rows of each split, for each metric.
     path : dict of str to ndarray of shape (n_candidates,), or None
-        One row per candidate: its parameters, `mean_test_score`, `std_test_score`, and `n_leaves`
-        of the tree grown from all rows.
+        One row per candidate: its parameters, `mean_test_score`, `std_test_score`, and (of CV
+        estimators) `n_leaves` of the tree grown from all rows.
     chosen : dict or None
         `index` into the path, `params`, and the `rule` by which it was chosen.
     baseline : ndarray of shape (n_splits,), or None
         Scores of a tree without any split: the same answer for every row.
     nested : dict or None
-        Scores that the choice did not see: `test_score`, `best_params` and `inner_score` of each
-        outer split.
+        Scores that the choice did not see, from `nested_cross_validate`: `test_score`,
+        `best_params` and `inner_score` of each outer split.
     indices : dict or None
         Held-out rows of each split under "test", and training rows under "train" if they are not
         simply all others.
@@ -143,8 +147,9 @@ class Evaluation:
 
     def _lines(self) -> list[tuple[str, str]]:
         """What to show: pairs of a name and a text."""
+        n_splits = None if self.indices is None else len(self.indices["test"])
         lines = [
-            (name, f"{_mean(scores)} ({self._describe_splits(len(scores))})")
+            (name, f"{_mean(scores)} ({_describe_splits(len(scores), n_splits, 'split')})")
             for name, scores in self.test_scores.items()
         ]
         if self.baseline is not None:
@@ -152,16 +157,12 @@ class Evaluation:
         if self.chosen is not None:
             lines.append(("chosen", _describe_choice(self.chosen, self.path)))
         if self.nested is not None:
-            scores = np.asarray(self.nested["test_score"])
-            lines.append(("nested", f"{_mean(scores)} ({_count(len(scores), 'outer split')})"))
+            scores, n_splits = self.nested["test_score"], len(self.nested["best_params"])
+            splits = _describe_splits(len(scores), n_splits, "outer split")
+            lines.append(("nested", f"{_mean(np.asarray(scores))} ({splits})"))
         elif self.chosen is not None and self.path is not None:
             lines.append(("note", _OPTIMISM))
         return lines + [("note", note) for note in self.notes]
-
-    def _describe_splits(self, n_scores: int) -> str:
-        n_splits = n_scores if self.indices is None else len(self.indices["test"])
-        more = "pooled over " if n_scores == 1 < n_splits else ""
-        return more + _count(n_splits, "split")
 
     def _path_html(self) -> str:
         if self.path is None:
@@ -193,6 +194,12 @@ def _mean(scores: Floats) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _describe_splits(n_scores: int, n_splits: int | None, noun: str) -> str:
+    n_splits = n_scores if n_splits is None else n_splits
+    more = "pooled over " if n_scores == 1 < n_splits else ""
+    return more + _count(n_splits, noun)
 
 
 def _describe_choice(chosen: Mapping[str, Any], path: Mapping[str, Any] | None) -> str:

@@ -7,7 +7,9 @@
     ├── ParameterError            an argument has no meaning (a TypeError too)
     └── ConversionError           scikit-learn's tree cannot say what ours says
     UserWarning
-    └── CardinalityWarning        a categorical column has very many levels
+    ├── CardinalityWarning        a categorical column has very many levels
+    └── PooledScoreWarning        a score is that of all held-out rows, not of single splits
+                                  (an UndefinedMetricWarning of scikit-learn's too)
 
 An error says what was wrong, where, what was seen and what to do. Nothing has changed when it is
 raised: a fitted estimator stays as it was.
@@ -16,6 +18,8 @@ raised: a fitted estimator stays as it was.
 import sys
 import warnings
 
+from sklearn.exceptions import UndefinedMetricWarning
+
 __all__ = [
     "CardinalityWarning",
     "ColumnMismatchError",
@@ -23,6 +27,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "ParameterError",
+    "PooledScoreWarning",
     "warn",
 ]
 
@@ -51,11 +56,18 @@ class CardinalityWarning(UserWarning):
     """A categorical column has so many levels that a tree can memorise it."""
 
 
+class PooledScoreWarning(UndefinedMetricWarning):  # type: ignore[misc]
+    """Single rows have no such score, so that of all held-out rows together is given."""
+
+
+_NOT_THE_USER = ("treefold.", "sklearn.")
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's own code that led here, however deep that is."""
     level = 1
     frame = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("treefold."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_NOT_THE_USER):
         level += 1
         frame = frame.f_back  # type: ignore[assignment]
     warnings.warn(message, category, stacklevel=level)

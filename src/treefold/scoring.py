@@ -5,19 +5,15 @@ would warn of or refuse, is handed to the scorer itself, which sees an estimator
 the held-out rows: warnings, errors and NaN are scikit-learn's own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import metrics as theirs
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer, _Scorer
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer
 from sklearn.model_selection._validation import _score
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import process_routing
@@ -26,12 +22,12 @@ from treefold import _native, metrics
 from treefold.metrics import Answers, Scores
 from treefold.predictor import make_predictor
 from treefold.replay import Cell, replay_sums
+from treefold.scorers import Metric, has_single_rows, recognise
 from treefold.subtrees import Levels
 
 __all__ = [
-    "Metric",
     "Scoring",
-    "recognise",
+    "name_scoring",
     "resolve_scoring",
     "score_cells",
     "score_counts",
@@ -40,77 +36,6 @@ __all__ = [
 
 _LABEL_KINDS = "iufbU"  # dtypes of labels that scikit-learn's metrics take
 _MOST_COUNTS = 2**22  # nodes times classes that are counted at once: 32 MB
-_PROBA = ("predict_proba", ("decision_function", "predict_proba"))
-
-
-# Which scorer is which metric -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric of `treefold.metrics` and the arguments that it shares with scikit-learn's.
-
-    `compute` gives None where scikit-learn has to be asked.
-    """
-
-    compute: Callable[..., Scores | None]
-    defaults: Mapping[str, Any]
-    responses: tuple[Any, ...] = ("predict",)
-    is_for_classes: bool = True
-    needs_many_rows: bool = False  # a single row has no such score
-    sign: int = 1
-
-
-def _numeric(compute: Callable[..., Scores | None], needs_many_rows: bool = False) -> Metric:
-    return Metric(compute, {}, is_for_classes=False, needs_many_rows=needs_many_rows)
-
-
-_METRICS = {
-    theirs.accuracy_score: Metric(metrics.accuracy, {}),
-    theirs.balanced_accuracy_score: Metric(metrics.balanced_accuracy, {}),
-    theirs.f1_score: Metric(metrics.f1, {"average": "binary", "pos_label": 1}),
-    theirs.log_loss: Metric(metrics.log_loss, {"labels": None}, _PROBA, needs_many_rows=True),
-    theirs.brier_score_loss: Metric(metrics.brier, {"pos_label": None, "labels": None}, _PROBA),
-    theirs.roc_auc_score: Metric(
-        metrics.roc_auc, {"multi_class": "raise", "average": "macro"}, _PROBA, needs_many_rows=True
-    ),
-    theirs.r2_score: _numeric(metrics.r2, needs_many_rows=True),
-    theirs.mean_squared_error: _numeric(metrics.squared_error),
-    theirs.mean_absolute_error: _numeric(metrics.absolute_error),
-    theirs.root_mean_squared_error: _numeric(metrics.root_squared_error),
-}
-
-
-def recognise(scorer: Any) -> Metric | None:
-    """Find the metric that a scorer of scikit-learn computes; None if it is not one of ours."""
-    if isinstance(scorer, _PassthroughScorer):
-        return _recognise_score(scorer._estimator)
-    if type(scorer) is not _Scorer:
-        return None
-    metric = _METRICS.get(scorer._score_func)
-    if metric is None or scorer._response_method not in metric.responses:
-        return None
-    if not scorer._kwargs.keys() <= metric.defaults.keys():
-        return None
-    arguments = {**metric.defaults, **scorer._kwargs}
-    return Metric(
-        partial(metric.compute, **arguments) if arguments else metric.compute,
-        arguments,
-        metric.responses,
-        metric.is_for_classes,
-        metric.needs_many_rows,
-        scorer._sign,
-    )
-
-
-def _recognise_score(estimator: Any) -> Metric | None:
-    """Recognise the `score` method that every classifier and every regressor inherits."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    score = getattr(type(estimator), "score", None)
-    if score is ClassifierMixin.score:
-        return _METRICS[theirs.accuracy_score]
-    return _METRICS[theirs.r2_score] if score is RegressorMixin.score else None
 
 
 # scoring= ---------------------------------------------------------------------------------------
@@ -145,15 +70,19 @@ class Scoring:
             for name, scorer in self.scorers.items()
         }
 
-    def needs_pooling(self, test_sizes: Iterable[int]) -> list[str]:
+    def needs_pooling(self, test_sizes: Iterable[int], n_classes: int) -> list[str]:
         """Name the metrics that no fold has, because each fold holds out a single row."""
         if any(size != 1 for size in test_sizes):
             return []
-        return [
-            name
-            for name, metric in self.metrics.items()
-            if metric is not None and metric.needs_many_rows
-        ]
+        return [name for name, one in self.scorers.items() if not has_single_rows(one, n_classes)]
+
+    def select(self, names: Collection[str]) -> "Scoring":
+        """Keep some of the metrics."""
+        return replace(
+            self,
+            scorers={name: one for name, one in self.scorers.items() if name in names},
+            metrics={name: one for name, one in self.metrics.items() if name in names},
+        )
 
 
 def resolve_scoring(estimator: Any, scoring: Any = None, error_score: Any = np.nan) -> Scoring:
@@ -167,6 +96,15 @@ def resolve_scoring(estimator: Any, scoring: Any = None, error_score: Any = np.n
         if metric is not None and metric.is_for_classes != is_classifier:
             found[name] = None
     return Scoring(scorer, scorers, found)
+
+
+def name_scoring(scoring: Any, estimator: Any) -> str:
+    """Name the metric that `scoring=` asks for, if it is one."""
+    if scoring is None:
+        return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "r2"
+    if isinstance(scoring, str):
+        return scoring
+    return str(getattr(scoring, "__name__", scoring))
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -3,7 +3,7 @@
     candidates           -> runs of settings        (`candidates`)
     data                 -> encoded tables          (`fields`, `pipelines`, `ground`)
     settings and splits  -> one full tree each      (`plants`)
-    held-out rows        -> scores of each cell     (`judging`)
+    held-out rows        -> scores of each cell     (`judging`, `pooling`)
 
 Results are those of scikit-learn's own loop, in its order and form. What a shared growth cannot
 give (parameters without meaning, a training set without rows, rows that come twice) is left to
@@ -12,6 +12,7 @@ that loop, one fit at a time, so that errors and warnings are its own.
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
@@ -33,6 +34,7 @@ from treefold.model_selection.fields import Batch, Data, SharedBatch
 from treefold.model_selection.judging import Judge, UnreadableRowsError
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
 from treefold.model_selection.plants import Growth, Plant, Seed
+from treefold.model_selection.pooling import find_pooled, pool_scores, warn_of_pooling
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
 
@@ -59,7 +61,8 @@ class Engine:
         self.work: dict[str, Any] = {}
         self._estimator = estimator
         self._splits = splits
-        self._judge = judge
+        pooled = find_pooled(judge.scoring, splits, judge.data.y)
+        self._judge = replace(judge, pooled=pooled)
         self._return_estimator = return_estimator
         self._keep = frozenset(keep)  # splits whose trees are kept; None: that of all rows
         self._verbose = verbose
@@ -71,8 +74,11 @@ class Engine:
         self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
         self._parameters: Sequence[Parameters] = ()
 
-    def evaluate(self, parameters: Sequence[Parameters]) -> list[Result]:
-        """Fit and score every candidate on every split; results come candidate by candidate."""
+    def evaluate(self, parameters: Sequence[Parameters], pools: bool = True) -> list[Result]:
+        """Fit and score every candidate on every split; results come candidate by candidate.
+
+        Unless the caller wants to `pool` the rows of some splits only, those of all are pooled.
+        """
         self._parameters = parameters
         self._kept.clear()
         results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
@@ -90,9 +96,38 @@ class Engine:
                     for run in runs:
                         self._evaluate_run(batch, run, with_final, results)
         self.work.setdefault("mode", "scikit-learn")
-        return [
+        everything = [
             self._fit_alone(place) if result is None else result
             for place, result in enumerate(results)
+        ]
+        if self._judge.pooled:
+            self.work["pooled"] = sorted(self._judge.pooled)
+            warn_of_pooling(self._judge.pooled)
+        return self._pool_all(everything) if pools else everything
+
+    def pool(
+        self, results: Sequence[Result], score_params: Mapping[str, Any] | None = None
+    ) -> list[Result]:
+        """Give the results of some splits the scores of all their rows, where single rows have
+        none; `score_params` are those of the judge unless others are given.
+        """
+        if not self._judge.pooled:
+            return list(results)
+        params = self._judge.score_params if score_params is None else score_params
+        scores = pool_scores(self._judge, results, params)
+        pooled = [
+            {**result, "test_scores": score} for result, score in zip(results, scores, strict=True)
+        ]
+        for result in pooled:
+            result.pop("answers", None)
+        return pooled
+
+    def _pool_all(self, results: list[Result]) -> list[Result]:
+        n_splits = len(self._splits)
+        return [
+            result
+            for first in range(0, len(results), n_splits)
+            for result in self.pool(results[first : first + n_splits])
         ]
 
     def fit(self, number: int, split_number: int | None = None) -> tuple[Any, float]:

@@ -21,6 +21,16 @@ Method = Literal["predict", "predict_proba", "predict_log_proba"]
 _MOST_ANSWERS = 2**22  # cells times rows that are scored at one time: 32 MB
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one cell says of the held-out rows of one split."""
+
+    rows: NDArray[Any]
+    truth: NDArray[Any]
+    values: NDArray[np.float64]
+    classes: NDArray[Any] | None
+
+
 class UnreadableRowsError(ValueError):
     """The rows to be predicted cannot be read."""
 
@@ -35,6 +45,7 @@ class Judge:
     error_score: Any = np.nan
     train_score: bool = False
     predictions: Method | None = None
+    pooled: frozenset[str] = frozenset()  # metrics of all held-out rows together (`pooling`)
 
     @property
     def may_look_at_trees(self) -> bool:
@@ -54,6 +65,8 @@ class Judge:
         judged: dict[str, list[Any]] = {}
         if self.scoring is not None:
             judged["test_scores"] = self._score(plant, split, "test", leaves)
+            if self.pooled:
+                judged["answers"] = self._list_answers(plant, split, leaves)
             judged["score_time"] = [(time.perf_counter() - start) / n_cells] * n_cells
         if self.train_score:
             train_leaves = _find_leaves(plant, split, "train")
@@ -66,10 +79,21 @@ class Judge:
             ]
         return judged
 
+    def _list_answers(self, plant: Plant, split: Split, leaves: NDArray[np.int64]) -> list[Answers]:
+        """Keep what each cell says of the held-out rows, to be scored with other splits'."""
+        field = plant.field
+        truth, value = field.read_truth(split, "test"), field.spread(plant.tree.value)
+        every_node = plant.find_nodes(leaves, slice(None), self.data.n_threads)
+        return [Answers(split.test, truth, value[nodes], field.classes) for nodes in every_node]
+
     def _score(
         self, plant: Plant, split: Split, side: Side, leaves: NDArray[np.int64]
     ) -> list[Any]:
         assert self.scoring is not None
+        names = self.scoring.scorers.keys() - (self.pooled if side == "test" else ())
+        if not names:
+            return [self._blank()] * len(plant.cells)
+        scoring = self.scoring.select(names)
         rows = split.rows(side)
         takes_X = self.may_look_at_trees and not self.data.is_table
         takes_y = any(metric is None for metric in self.scoring.metrics.values())
@@ -90,9 +114,16 @@ class Judge:
         for first in range(0, len(plant.cells), step):
             nodes = plant.find_nodes(leaves, slice(first, first + step), self.data.n_threads)
             arguments["estimator_of"] = _shift(plant.make_estimator, first) if takes_X else None
-            found = score_cells(self.scoring, truth, nodes, value, plant.field.classes, **arguments)
+            found = score_cells(scoring, truth, nodes, value, plant.field.classes, **arguments)
             scores += self._arrange(found, len(nodes))
         return scores
+
+    def _blank(self) -> Any:
+        """Leave the place of scores that are not there yet."""
+        assert self.scoring is not None
+        return (
+            dict.fromkeys(self.scoring.scorers, np.nan) if self.scoring.is_multimetric else np.nan
+        )
 
     def _count(
         self, plant: Plant, truth: NDArray[Any], leaves: NDArray[np.int64]

@@ -6,8 +6,8 @@ which serves two outer folds).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,15 +20,16 @@ from sklearn.model_selection import ParameterGrid, PredefinedSplit
 from sklearn.model_selection._validation import _score
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from treefold.exceptions import InputError, ParameterError
+from treefold.evaluation import POOLED_NOTE, Evaluation
+from treefold.exceptions import ParameterError
 from treefold.model_selection.candidates import find_tree
 from treefold.model_selection.engine import Engine, Result
 from treefold.model_selection.judging import Judge
+from treefold.model_selection.nested_splits import find_folds, make_splits
 from treefold.model_selection.one_se import one_standard_error
 from treefold.model_selection.search import tabulate
-from treefold.model_selection.splits import Split
 from treefold.model_selection.study import Study, open_study
-from treefold.scoring import resolve_scoring
+from treefold.scoring import name_scoring, resolve_scoring
 
 __all__ = ["nested_cross_validate"]
 
@@ -42,6 +43,7 @@ _CONSTRAINTS = {
     "scoring": theirs.cross_val_score._skl_parameter_constraints["scoring"],
     "rule": [StrOptions(set(_RULES)), callable],
     "return_final_estimator": ["boolean"],
+    "return_evaluation": ["boolean"],
 }
 
 
@@ -62,6 +64,7 @@ def nested_cross_validate(
     return_estimator: bool = False,
     return_indices: bool = False,
     return_final_estimator: bool = False,
+    return_evaluation: bool = False,
     verbose: int = 0,
 ) -> dict[str, Any]:
     """Tell what choosing parameters by cross-validation is worth, on rows that did not choose.
@@ -102,14 +105,19 @@ def nested_cross_validate(
         Whether to return the chosen estimator of each fold, the rows of each fold, and the
         estimator whose parameters are chosen by cross-validation over all folds, fitted to all
         rows.
+    return_evaluation : bool, default=False
+        Whether to return an `Evaluation`: the choice by all folds and the scores that it saw, and
+        under `nested` those that no choice saw.
     verbose : int, default=0
-        How much to print.
+        1 shows on a terminal how much is done.
 
     Returns
     -------
     dict
         `test_score`, `best_params` and `inner_score` (the mean score by which they were chosen),
-        one per fold; and what else was asked for: `estimator`, `indices`, `final_estimator`.
+        one per fold; and what else was asked for: `estimator`, `indices`, `final_estimator`,
+        `evaluation`. Where each fold is a single row, which has no such score (ROC AUC, R2), all
+        folds are given the score of all rows together, with a `PooledScoreWarning`.
 
     Examples
     --------
@@ -125,7 +133,7 @@ def nested_cross_validate(
     asked = dict(locals())
     scorer = check_scoring(estimator, scoring)
     study = open_study("nested_cross_validate", asked, scorer)
-    folds = _find_folds(study.splits)
+    folds = find_folds(study.splits)
     search = theirs.GridSearchCV(
         estimator,
         param_grid,
@@ -135,7 +143,7 @@ def nested_cross_validate(
     )
     is_ours = find_tree(estimator) is not None
     way: _Way = (_Family if is_ours else _Searches)(search, study, folds, asked)
-    choices = [way.choose(outer) for outer in range(len(folds))]
+    choices = way.choose_all()
     answer: dict[str, Any] = {
         "test_score": np.array([choice.test_score for choice in choices]),
         "best_params": [dict(choice.params) for choice in choices],
@@ -148,46 +156,73 @@ def nested_cross_validate(
         answer["indices"] = {"train": train, "test": test}
     if return_final_estimator:
         answer["final_estimator"] = way.fit_final()
+    if return_evaluation:
+        answer["evaluation"] = _make_evaluation(way.compare(), answer, asked, folds)
     return answer
 
 
-def _find_folds(splits: Sequence[Split]) -> list[NDArray[Any]]:
-    """Give the test rows of each split, if they can be strata."""
-    if len(splits) < 3:
-        raise InputError(
-            f"nested_cross_validate needs at least 3 folds, but cv gives {len(splits)}: one to "
-            "test, and two to choose parameters by. Give a larger cv."
-        )
-    n_held_out = np.zeros(splits[0].n_rows, dtype=np.int64)
-    for number, split in enumerate(splits):
-        own = np.zeros(split.n_rows, dtype=np.int64)
-        is_regular = split.is_regular
-        if is_regular:
-            np.add.at(own, split.test, 1)
-            is_regular = np.array_equal(np.flatnonzero(own == 0), np.sort(split.train))
-        n_held_out += own
-        if not is_regular or n_held_out.max() > 1:
-            raise InputError(
-                "nested_cross_validate needs folds: no row may be held out twice, and a split must "
-                f"train on all rows that it does not hold out. Split {number} of cv does not. Use "
-                "KFold, StratifiedKFold, GroupKFold or PredefinedSplit."
-            )
-    return [split.test for split in splits]
+def _make_evaluation(
+    compared: "_Compared", answer: dict[str, Any], asked: Mapping[str, Any], folds: Sequence[Any]
+) -> Evaluation:
+    table, best = compared.table, compared.best
+    path: dict[str, NDArray[Any]] = {
+        name.removeprefix("param_"): _fill(column)
+        for name, column in table.items()
+        if name.startswith("param_")
+    }
+    path |= {name: table[name] for name in ("mean_test_score", "std_test_score")}
+    scores = np.array([table[f"split{number}_test_score"][best] for number in range(len(folds))])
+    nested = {name: answer[name] for name in ("test_score", "best_params", "inner_score")}
+    if compared.is_pooled:  # one score, which all splits have been given
+        scores, nested["test_score"] = scores[:1], nested["test_score"][:1]
+    scoring = name_scoring(asked["scoring"], asked["estimator"])
+    rule = asked["rule"] if isinstance(asked["rule"], str) else "callable"
+    return Evaluation(
+        scoring,
+        {scoring: scores},
+        path,
+        {"index": best, "params": table["params"][best], "rule": rule},
+        nested=nested,
+        indices={"test": list(folds)},
+        notes=(POOLED_NOTE,) if compared.is_pooled else (),
+    )
+
+
+def _fill(column: Any) -> NDArray[Any]:
+    """Write None where a candidate does not have the parameter."""
+    filled: NDArray[Any] = column.data.copy()
+    if np.ma.is_masked(column):
+        filled = filled.astype(object)
+        filled[column.mask] = None
+    return filled
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
     """What was chosen for one outer fold."""
 
+    index: int
     params: Mapping[str, Any]
     inner_score: float
     test_score: float
     estimator: Any  # None if nobody asks
 
 
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """All candidates on all folds, and the one that is chosen by these."""
+
+    table: dict[str, Any]  # as `cv_results_`
+    best: int
+    is_pooled: bool = False
+
+
 class _Way(Protocol):
-    def choose(self, outer: int) -> _Choice:
-        """Choose by the other folds, and score on this one."""
+    def choose_all(self) -> list[_Choice]:
+        """For each fold, choose by the other folds, and score on this one."""
+
+    def compare(self) -> _Compared:
+        """Choose by all folds."""
 
     def fit_final(self) -> Any:
         """Choose by all folds, and fit to all rows."""
@@ -203,7 +238,7 @@ class _Family:
         self._n_folds = len(folds)
         self._candidates = list(ParameterGrid(search.param_grid))
         self._returns_estimator = asked["return_estimator"]
-        self._splits, self._places = _make_splits(folds, study.data.n_rows)
+        self._splits, self._places = make_splits(folds, study.data.n_rows)
         self._score_params = study.routed.score
         inner_params = _route_inner(search, asked, study)
         self._scores_alike = inner_params.keys() == self._score_params.keys()
@@ -215,28 +250,46 @@ class _Family:
         self._engine = Engine(
             search.estimator, self._splits, judge, keep=keep, verbose=asked["verbose"]
         )
-        self._results = self._engine.evaluate(self._candidates)
+        self._results = self._engine.evaluate(self._candidates, pools=False)
         if isinstance(self._results[0]["test_scores"], dict):
             raise ParameterError(
                 "nested_cross_validate chooses by one metric, but scoring gave "
                 f"{list(self._results[0]['test_scores'])}. Give one of them."
             )
 
-    def choose(self, outer: int) -> _Choice:
+    def choose_all(self) -> list[_Choice]:
+        choices = [self._choose(outer) for outer in range(self._n_folds)]
+        if not self._is_pooled:
+            return choices
+        own = [self._result(choice.index, outer) for outer, choice in enumerate(choices)]
+        pooled = self._engine.pool(own, self._score_params)
+        return [
+            replace(choice, test_score=result["test_scores"])
+            for choice, result in zip(choices, pooled, strict=True)
+        ]
+
+    def _choose(self, outer: int) -> _Choice:
         inner = [self._places[outer, other] for other in range(self._n_folds) if other != outer]
         best, table = self._select(inner)
         score = self._result(best, outer)["test_scores"]
         estimator = None
         if self._returns_estimator or not self._scores_alike:
             estimator, _ = self._engine.fit(best, outer)
-        if not self._scores_alike:
+        if not self._scores_alike and not self._is_pooled:
             score = self._score(estimator, outer)
         mean = float(table["mean_test_score"][best])
-        return _Choice(self._candidates[best], mean, score, estimator)
+        return _Choice(best, self._candidates[best], mean, score, estimator)
+
+    @property
+    def _is_pooled(self) -> bool:
+        return "pooled" in self._engine.work
+
+    def compare(self) -> _Compared:
+        best, table = self._select(range(self._n_folds))
+        return _Compared(table, best, self._is_pooled)
 
     def fit_final(self) -> Any:
-        best, _ = self._select(range(self._n_folds))
-        return self._engine.fit(best)[0]
+        return self._engine.fit(self.compare().best)[0]
 
     def _result(self, number: int, split_number: int) -> Result:
         return self._results[number * len(self._splits) + split_number]
@@ -244,7 +297,9 @@ class _Family:
     def _select(self, splits: Sequence[int]) -> tuple[int, dict[str, Any]]:
         """Select the best candidate by its scores on some splits."""
         search, n_candidates = self._search, len(self._candidates)
-        own = [self._result(number, split) for number in range(n_candidates) for split in splits]
+        own: list[Result] = []
+        for number in range(n_candidates):
+            own += self._engine.pool([self._result(number, split) for split in splits])
         table = tabulate(search, self._candidates, own)
         return int(search._select_best_index(search.refit, "score", table)), table
 
@@ -254,22 +309,6 @@ class _Family:
         params = self._data.cut(self._score_params, test)
         search = self._search
         return float(_score(estimator, X, y, search.scoring, params, search.error_score))
-
-
-def _make_splits(
-    folds: Sequence[NDArray[Any]], n_rows: int
-) -> tuple[list[Split], dict[tuple[int, int], int]]:
-    """Make the outer splits, then the inner ones, and tell the places of (outer, inner)."""
-    splits = [Split(n_rows, fold) for fold in folds]
-    sorted_folds = [np.sort(fold) for fold in folds]
-    places = {}
-    for pair in combinations(range(len(folds)), 2):
-        for outer, inner in (pair, pair[::-1]):
-            places[outer, inner] = len(splits)
-            splits.append(
-                Split(n_rows, sorted_folds[inner], left_out=sorted_folds[outer], twins=pair)
-            )
-    return splits, places
 
 
 def _route_inner(search: Any, asked: Mapping[str, Any], study: Study) -> Mapping[str, Any]:
@@ -293,18 +332,28 @@ class _Searches:
         for number, fold in enumerate(folds):
             self._fold_of[fold] = number
 
-    def choose(self, outer: int) -> _Choice:
+    def choose_all(self) -> list[_Choice]:
+        return [self._choose(outer) for outer in range(len(self._folds))]
+
+    def _choose(self, outer: int) -> _Choice:
         data, search = self._study.data, self._search
-        is_train = self._fold_of != outer
-        found = self._fit(np.flatnonzero(is_train))
+        found = self._fit(np.flatnonzero(self._fold_of != outer))
         X, y = data.take(self._folds[outer])
         params = data.cut(self._study.routed.score, self._folds[outer])
         score = _score(found.best_estimator_, X, y, search.scoring, params, search.error_score)
-        mean = float(found.cv_results_["mean_test_score"][found.best_index_])
-        return _Choice(found.best_params_, mean, score, found.best_estimator_)
+        best = found.best_index_
+        mean = float(found.cv_results_["mean_test_score"][best])
+        return _Choice(best, found.best_params_, mean, score, found.best_estimator_)
+
+    def compare(self) -> _Compared:
+        return _Compared(self._final.cv_results_, int(self._final.best_index_))
 
     def fit_final(self) -> Any:
-        return self._fit(np.arange(len(self._fold_of))).best_estimator_
+        return self._final.best_estimator_
+
+    @cached_property
+    def _final(self) -> Any:
+        return self._fit(np.arange(len(self._fold_of)))
 
     def _fit(self, rows: NDArray[Any]) -> Any:
         data = self._study.data

@@ -198,7 +198,8 @@ class GridSearchCV(_SharedSearch, theirs.GridSearchCV):  # type: ignore[misc]
     refit_time_ : float
         Seconds for the tree of all rows: its share, where it grew with the others.
     work_ : dict
-        What the growth cost; `work_["mode"]` tells how much was shared.
+        What the growth cost; `work_["mode"]` tells how much was shared, `work_["pooled"]` which
+        metrics are those of all held-out rows (leave-one-out, ROC AUC and the like).
 
     Examples
     --------

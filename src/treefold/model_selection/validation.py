@@ -118,7 +118,9 @@ def cross_validate(
     dict
         `fit_time` (each tree's share of the growth), `score_time` and `test_score`, one value per
         split, or `test_<name>` for several metrics; and what else was asked for: `train_score`,
-        `estimator`, `indices`, `predictions`, `final_estimator`, `work`.
+        `estimator`, `indices`, `predictions`, `final_estimator`, `work`. With leave-one-out, a
+        metric that single rows do not have (ROC AUC, R2) is that of all held-out rows together, the
+        same for every split; a `PooledScoreWarning` and `work["pooled"]` say so.
 
     Examples
     --------
