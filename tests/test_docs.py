@@ -7,16 +7,13 @@ import pkgutil
 import pytest
 
 import treefold
-from treefold import model_selection
 
 NEEDS_AN_EXTRA = {"cli", "fit_command"}
 MODULES = [
-    module.name
-    for module in pkgutil.iter_modules(treefold.__path__)
-    if not module.name.startswith("_") and module.name not in NEEDS_AN_EXTRA
-]
-MODULES += [
-    f"model_selection.{module.name}" for module in pkgutil.iter_modules(model_selection.__path__)
+    module.name.removeprefix("treefold.")
+    for module in pkgutil.walk_packages(treefold.__path__, "treefold.")
+    if not module.name.startswith("treefold._")
+    and module.name.removeprefix("treefold.") not in NEEDS_AN_EXTRA
 ]
 
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         ConversionError,
         InputError,
         InputTypeError,
+        ModelFileError,
         ParameterError,
         PooledScoreWarning,
     )
     from treefold.export import export_text
+    from treefold.files import load, save
     from treefold.model import Tree
     from treefold.plot import plot_tree
     from treefold.table import Table
@@ -43,14 +45,17 @@ __all__ = [
     "Evaluation",
     "InputError",
     "InputTypeError",
+    "ModelFileError",
     "ParameterError",
     "PooledScoreWarning",
     "Table",
     "Tree",
     "__version__",
     "export_text",
+    "load",
     "model_selection",
     "plot_tree",
+    "save",
 ]
 
 _HOMES = {
@@ -64,12 +69,15 @@ _HOMES = {
     "Evaluation": "evaluation",
     "InputError": "exceptions",
     "InputTypeError": "exceptions",
+    "ModelFileError": "exceptions",
     "ParameterError": "exceptions",
     "PooledScoreWarning": "exceptions",
     "Table": "table",
     "Tree": "model",
     "export_text": "export",
+    "load": "files",
     "plot_tree": "plot",
+    "save": "files",
 }
 
 

@@ -103,7 +103,7 @@ class CrossValidatedTree:
         cv = self._make_splitter(ground)
         routed = self._route(sample_weight, params)
         splits = self._split(cv, ground, X, y, routed)
-        scoring = self._make_scoring(ground)
+        scoring = self._make_scoring(ground.target.classes)
         options = _make_options(ground, scoring, X, y, routed)
         sizes = (len(split.test) for split in splits)
         is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
@@ -236,8 +236,7 @@ class CrossValidatedTree:
 
     # Scores -------------------------------------------------------------------------------------
 
-    def _make_scoring(self: Any, ground: Ground) -> Scoring:
-        classes = ground.target.classes
+    def _make_scoring(self: Any, classes: NDArray[Any] | None) -> Scoring:
         if classes is not None and len(classes) == 1:
             raise InputError(
                 f"y holds one class only, {classes.tolist()[0]!r}: there is nothing to choose a "

@@ -5,7 +5,8 @@
     │   ├── InputTypeError        ... because of their type (a TypeError too)
     │   └── ColumnMismatchError   the columns are not those of the fit
     ├── ParameterError            an argument has no meaning (a TypeError too)
-    └── ConversionError           scikit-learn's tree cannot say what ours says
+    ├── ConversionError           another language cannot say what our tree says
+    └── ModelFileError            a file is no model, or a model cannot be written to one
     UserWarning
     ├── CardinalityWarning        a categorical column has very many levels
     └── PooledScoreWarning        a score is that of all held-out rows, not of single splits
@@ -26,6 +27,7 @@ __all__ = [
     "ConversionError",
     "InputError",
     "InputTypeError",
+    "ModelFileError",
     "ParameterError",
     "PooledScoreWarning",
     "warn",
@@ -50,6 +52,10 @@ class ParameterError(ValueError, TypeError):
 
 class ConversionError(ValueError):
     """The tree cannot be expressed in another library's terms."""
+
+
+class ModelFileError(ValueError):
+    """A file does not hold a model that can be used, or a model cannot be written to a file."""
 
 
 class CardinalityWarning(UserWarning):

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treefold import _native
+from treefold.exceptions import ModelFileError
 from treefold.schema import Schema
+from treefold.states import schema_from_state, schema_to_state, take, take_array, take_count
 from treefold.table import named_columns, open_rows
 from treefold.threads import effective_n_jobs
 
 __all__ = ["Tree"]
 
-_FORMAT = 2  # of the pickled state
+_FORMAT = 3  # of the state
 
 
 class Tree:
@@ -225,22 +227,61 @@ class Tree:
         shape = (len(indptr) - 1, self.node_count)
         return sparse.csr_matrix((marks, indices, indptr), shape=shape)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {
+    def _to_state(self) -> dict[str, Any]:
+        """Say everything that makes this tree, in plain Python and arrays."""
+        return {
             "format": _FORMAT,
-            "arrays": self._native.to_arrays(),
             "n_classes": self._native.n_classes,
-            "schema": self.schema,
-            "missing_columns": self._missing_columns,
+            "schema": schema_to_state(self.schema),
+            "missing_columns": np.asarray(self._missing_columns, dtype=np.int64),
+            **self._native.to_arrays(),
         }
-        return _rebuild, (state,)
+
+    @classmethod
+    def _from_state(cls, state: Any) -> "Tree":
+        """Make the tree of a state, after a check of all of it."""
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            seen = state.get("format") if isinstance(state, dict) else None
+            raise ModelFileError(
+                f"This tree was written in format {seen!r}; this version of treefold reads format "
+                f"{_FORMAT}. Load it with the version that wrote it."
+            )
+        schema = schema_from_state(take(state, "schema", dict))
+        n_classes = take_count(state, "n_classes", 0, 2**31 - 1)
+        n_columns = schema.n_columns
+        missing = take_array(state, "missing_columns", np.int64, None)
+        is_rising = bool((np.diff(missing) > 0).all())
+        if not is_rising or (len(missing) and not 0 <= missing[0] <= missing[-1] < n_columns):
+            raise ModelFileError("missing_columns does not list columns in rising order")
+        n_categories = take_array(state, "n_categories", np.int32, n_columns)
+        expected = np.zeros(n_columns, dtype=np.int32)
+        for column, labels in schema.categories.items():
+            expected[column] = max(1, len(labels))
+        if not np.array_equal(expected, n_categories):
+            raise ModelFileError("n_categories does not count the categories of the columns")
+        try:
+            native = _native.Tree.from_arrays(state, n_classes)
+        except ValueError as error:
+            raise ModelFileError(str(error)) from None
+        _refuse_odd_numbers(native)
+        return cls(native, schema, np.array(missing))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._to_state(),)
 
 
 def _rebuild(state: dict[str, Any]) -> Tree:
-    if state.get("format") != _FORMAT:
-        raise ValueError(
-            f"This tree was pickled in format {state.get('format')!r}; this version of treefold "
-            f"reads format {_FORMAT}. Load it with the version that wrote it."
-        )
-    native = _native.Tree.from_arrays(state["arrays"], state["n_classes"])
-    return Tree(native, state["schema"], state["missing_columns"])
+    return Tree._from_state(state)
+
+
+def _refuse_odd_numbers(native: _native.Tree) -> None:
+    """Refuse what the core would bear, but growth does not make."""
+    is_split = native.feature >= 0
+    if (native.threshold[~is_split] != -2).any() or np.isneginf(native.threshold).any():
+        raise ModelFileError("not a valid tree: a threshold is neither of a leaf nor of a split")
+    rows = native.n_node_samples.astype(np.int64)
+    left, right = native.children_left[is_split], native.children_right[is_split]
+    if (rows[left] + rows[right] != rows[is_split]).any():
+        raise ModelFileError("not a valid tree: a split has other rows than its two sides")
+    if native.n_classes and not ((native.value >= 0) & (native.value <= 1 + 1e-9)).all():
+        raise ModelFileError("not a valid tree: a share of a class is not between 0 and 1")

@@ -18,12 +18,29 @@ from numpy.typing import NDArray
 from treefold import _native
 from treefold.subtrees import Levels
 
-__all__ = ["CAUTION", "FoldTree", "compute_stability", "find_places"]
+__all__ = ["CAUTION", "FIELDS", "FoldTree", "compute_stability", "find_places"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 CAUTION = "Folds overlap: agreement means steady, not certain."
+
+# What is said of every node (see `compute_stability`), and its dtype.
+FIELDS = {
+    "node": np.int64,
+    "n_folds": np.int64,
+    "n_reached": np.int64,
+    "n_same_column": np.int64,
+    "n_leaf_here": np.int64,
+    "other_column": np.int64,
+    "threshold": np.float64,
+    "threshold_min": np.float64,
+    "threshold_median": np.float64,
+    "threshold_max": np.float64,
+    "rows_jaccard": np.float64,
+    "heldout_rows": np.float64,
+    "heldout_value": np.float64,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+"""How splits, leaves and boxes are put into words, for text and for pictures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.exceptions import ParameterError
+from treefold.export.walk import Split, read_split
+from treefold.model import Tree
+
+__all__ = ["Steadiness", "Wording"]
+
+_SHOWN_CATEGORIES = 8
+
+
+class Wording:
+    """The words for a tree, with names and digits as the user wants them."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        feature_names: Sequence[str] | None,
+        class_names: Sequence[str] | None,
+        decimals: int,
+    ) -> None:
+        if not hasattr(estimator, "_check_fitted"):
+            raise ParameterError(
+                "decision_tree must be a treefold DecisionTreeClassifier or DecisionTreeRegressor. "
+                f"Got {type(estimator).__name__} instead."
+            )
+        self.tree: Tree = estimator._check_fitted()
+        self.decimals = decimals
+        self.names = self._choose_names(feature_names)
+        classes = getattr(estimator, "classes_", None)
+        self.classes = self._choose_classes(classes, class_names)
+
+    def _choose_names(self, given: Sequence[str] | None) -> Sequence[str] | None:
+        if given is None:
+            names = self.tree.schema.names
+            return None if names is None else [str(name) for name in names]
+        if len(given) != self.tree.n_features:
+            raise ParameterError(
+                f"feature_names must contain {self.tree.n_features} elements, got {len(given)}."
+            )
+        return [str(name) for name in given]
+
+    def _choose_classes(
+        self, classes: NDArray[Any] | None, given: Sequence[str] | None
+    ) -> list[str] | None:
+        if classes is None:
+            return None
+        if given is not None and len(given) != len(classes):
+            raise ParameterError(
+                f"class_names must contain as many items as classes_ ({len(classes)}), "
+                f"got {len(given)}."
+            )
+        return [str(label) for label in (classes if given is None else given)]
+
+    def name(self, column: int) -> str:
+        """Name of a column."""
+        return f"feature_{column}" if self.names is None else self.names[column]
+
+    def sides(self, node: int) -> tuple[str, str]:
+        """What goes left in a node, and what goes right."""
+        split = read_split(self.tree, node)
+        left, right = self._sides(node, split)
+        if split.kind == "present" or not self.tree.had_missing(split.column):
+            return left, right
+        if split.missing_left:
+            return f"{left} or missing", right
+        return left, f"{right} or missing"
+
+    def _sides(self, node: int, split: Split) -> tuple[str, str]:
+        name = self.name(split.column)
+        if split.kind == "present":
+            return f"{name} is present", f"{name} is missing"
+        if split.kind == "category":
+            left, right = _braces(split.labels_left), _braces(split.labels_right)
+            return f"{name} in {left}", f"{name} in {right}"
+        threshold = self.tree.show_threshold(node, self.decimals)
+        return f"{name} <= {threshold}", f"{name} >  {threshold}"
+
+    def leaf(self, node: int, show_weights: bool) -> str:
+        """What a leaf predicts."""
+        value = self.tree.value[node, 0]
+        if self.classes is None:
+            return f" value: [{value[0]:.{self.decimals}f}]"
+        label = f" class: {self.classes[int(value.argmax())]}"
+        if not show_weights:
+            return label
+        weights = value * self.tree.weighted_n_node_samples[node]
+        return f" weights: [{self.numbers(weights)}]{label}"
+
+    def box(self, node: int, impurity: bool, steadiness: "Steadiness | None") -> list[str]:
+        """What a picture says in the box of a node, line by line."""
+        tree = self.tree
+        lines = []
+        is_leaf = tree.children_left[node] < 0
+        if not is_leaf:
+            lines.append(self.sides(node)[0])
+        if steadiness is not None:
+            lines.append(steadiness.leaf(node) if is_leaf else steadiness.split(node))
+        if impurity:
+            lines.append(f"impurity = {tree.impurity[node]:.{self.decimals}f}")
+        lines.append(f"samples = {tree.n_node_samples[node]}")
+        value = tree.value[node, 0]
+        if self.classes is None:
+            lines.append(f"value = {value[0]:.{self.decimals}f}")
+        else:
+            lines.append(f"value = [{self.numbers(value)}]")
+            lines.append(f"class = {self.classes[int(value.argmax())]}")
+        return lines
+
+    def numbers(self, values: NDArray[np.float64]) -> str:
+        """Write numbers, separated by commas."""
+        return ", ".join(f"{value:.{self.decimals}f}" for value in values)
+
+
+class Steadiness:
+    """How the folds' agreement on splits and leaves is put into words."""
+
+    def __init__(self, estimator: Any, wording: Wording) -> None:
+        if not hasattr(estimator, "stability_"):
+            raise ParameterError(
+                f"{type(estimator).__name__} has no stability_ to show: it is found by the "
+                "estimators that are cross-validated in fit, such as DecisionTreeClassifierCV."
+            )
+        self.wording = wording
+        self.found: dict[str, NDArray[Any]] = estimator.stability_
+
+    def split(self, node: int) -> str:
+        """In how many folds a node is split by the same column, and where it is cut."""
+        found = self.found
+        text = f"{found['n_same_column'][node]} of {found['n_folds'][node]} folds"
+        low, high = found["threshold_min"][node], found["threshold_max"][node]
+        if not low < high:
+            return text
+        tree, decimals = self.wording.tree, self.wording.decimals
+        lowest, highest = (tree.show_threshold(node, decimals, number) for number in (low, high))
+        return f"{text}, cut at {lowest} to {highest}"
+
+    def leaf(self, node: int) -> str:
+        """In how many folds a node is a leaf."""
+        found = self.found
+        return f"leaf in {found['n_leaf_here'][node]} of {found['n_folds'][node]} folds"
+
+
+def _braces(labels: Sequence[Any]) -> str:
+    shown = [str(label) for label in labels[:_SHOWN_CATEGORIES]]
+    if len(labels) > _SHOWN_CATEGORIES:
+        shown.append(f"... {len(labels) - _SHOWN_CATEGORIES} more")
+    return "{" + ", ".join(shown) + "}"

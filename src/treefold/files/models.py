@@ -1,0 +1,132 @@
+"""Estimators as states, and back. A new estimator enters `_HOMES` and says what it adds."""
+
+import reprlib
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.exceptions import ModelFileError, ParameterError
+from treefold.files.codec import (
+    Arrays,
+    NotStorableError,
+    decode,
+    describe,
+    encode,
+    encode_or_describe,
+)
+from treefold.files.evidence import evidence_from_state, evidence_to_document
+from treefold.model import Tree
+from treefold.states import take, take_count
+
+__all__ = ["model_from_document", "model_to_document"]
+
+_HOMES = {
+    "DecisionTreeClassifier": "tree",
+    "DecisionTreeClassifierCV": "tree_cv",
+    "DecisionTreeRegressor": "tree",
+    "DecisionTreeRegressorCV": "tree_cv",
+}
+_OF_THE_MACHINE = ("n_jobs", "verbose")
+
+
+def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Say everything that makes a fitted model, in the words of JSON, and its arrays."""
+    name = type(model).__name__
+    if name not in _HOMES or type(model) is not _find_class(name):
+        raise ParameterError(
+            f"save writes treefold's own models, not {reprlib.repr(model)}. Give it the fitted "
+            "tree itself; pipelines and searches can be written by joblib.dump."
+        )
+    tree: Tree = model._check_fitted()
+    arrays: Arrays = {}
+    document = {
+        "type": name,
+        "params": _encode_params(model.get_params(deep=False), arrays),
+        "classes": _encode_labels(getattr(model, "classes_", None), "classes", arrays),
+        "max_features": int(model.max_features_),
+        "tree": _encode_labels(tree._to_state(), "tree", arrays),
+    }
+    if hasattr(model, "evaluation_"):
+        document["evidence"] = evidence_to_document(model, arrays)
+    return {"written_by": f"treefold {_version()}", "model": document}, arrays
+
+
+def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
+    """Make the model that a document describes, after a check of all of it."""
+    try:
+        state = decode(take(document, "model", dict), arrays)
+    except RecursionError:
+        raise ModelFileError("its document is nested too deeply") from None
+    name = take(state, "type", str)
+    if name not in _HOMES:
+        raise ModelFileError(f"it holds a {name!r}, which this version of treefold does not know")
+    cls = _find_class(name)
+    model = cls(**_check_params(take(state, "params", dict), cls))
+    tree = Tree._from_state(take(state, "tree", dict))
+    classes = _check_classes(state, tree, hasattr(cls, "predict_proba"))
+    max_features = take_count(state, "max_features", 1, tree.n_features)
+    model._become(tree, classes, max_features)
+    if hasattr(cls, "_tree"):  # it is cross-validated in fit
+        model.__dict__.update(evidence_from_state(model, take(state, "evidence", dict)))
+    return model
+
+
+def _find_class(name: str) -> Any:
+    return getattr(import_module(f"treefold.{_HOMES[name]}"), name)
+
+
+def _version() -> str:
+    import treefold  # noqa: PLC0415 - of which this is a part
+
+    return treefold.__version__
+
+
+def _encode_params(params: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Write the parameters; of `cv` only a count, because a list of splits would tell of rows."""
+    described = {}
+    for name, value in params.items():
+        if name in _OF_THE_MACHINE:
+            continue
+        if name == "cv" and not (value is None or isinstance(value, int)):
+            described[name] = describe(value)
+        else:
+            described[name] = encode_or_describe(value, f"params.{name}", arrays)
+    return described
+
+
+def _encode_labels(value: Any, name: str, arrays: Arrays) -> Any:
+    try:
+        return encode(value, name, arrays)
+    except NotStorableError as error:
+        raise ModelFileError(
+            f"A model file cannot hold {error}, which is a class or a category of this model. Turn "
+            "such labels into text or numbers before fitting, or use pickle."
+        ) from None
+
+
+def _check_params(params: dict[str, Any], cls: Any) -> dict[str, Any]:
+    unknown = sorted(params.keys() - set(cls._get_param_names()))
+    if unknown:
+        raise ModelFileError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+    return params
+
+
+def _check_classes(state: Any, tree: Tree, is_classifier: bool) -> NDArray[Any] | None:
+    n_classes = tree._native.n_classes
+    if not is_classifier:
+        take(state, "classes", type(None))
+        if n_classes:
+            raise ModelFileError("the tree of a regressor has classes")
+        return None
+    classes: NDArray[Any] = take(state, "classes", np.ndarray)
+    if classes.ndim != 1 or len(classes) != n_classes or n_classes == 0:
+        raise ModelFileError(f"{classes.shape} labels stand for {n_classes} classes")
+    try:
+        n_distinct = len(set(classes.tolist()))
+    except TypeError:
+        n_distinct = 0
+    if n_distinct < n_classes:
+        raise ModelFileError("the labels of the classes are not distinct")
+    return classes
