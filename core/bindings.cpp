@@ -291,6 +291,22 @@ nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes
     return nb::make_tuple(trees, work_to_dict(grown.work));
 }
 
+nb::tuple leave_out(const Table& table, const AnyVector& target, int n_classes,
+                    std::optional<Vector<double>> weights, const Rules& rules,
+                    const Vector<uint32_t>& asked, int n_threads) {
+    TargetView view = view_target(table, target, n_classes);
+    std::span<const double> shared;
+    if (weights) shared = {weights->data(), weights->shape(0)};
+    require_weights(shared, table.n_rows);
+    require_rules(view, rules);
+    Left left = run(n_threads, [&](Workers& workers) {
+        Member member = make_member(table, view, shared, {{}, {}, &rules, asked});
+        std::sort(member.demand.rows.begin(), member.demand.rows.end());
+        return leave_one_out(table, view, std::move(member), workers);
+    });
+    return nb::make_tuple(give(std::move(left.values)), work_to_dict(left.work));
+}
+
 void bind_source(nb::module_& m) {
     nb::class_<OwnedSource>(m, "Source")
         .def(
@@ -542,6 +558,9 @@ NB_MODULE(TREEFOLD_MODULE, m) {
     m.def("grow", &grow_tree, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "rules"_a, "n_threads"_a,
           nb::arg("asked").noconvert().none() = nb::none());
+    m.def("leave_one_out", &leave_out, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
+          nb::arg("sample_weight").noconvert().none(), "rules"_a, nb::arg("asked").noconvert(),
+          "n_threads"_a);
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a);
 }

@@ -80,13 +80,8 @@ public:
     }
 
     bool is_leaf(const Part<Target>& part, const Seat<Target>& seat, int64_t depth) const {
-        const Rules& rules = *seat.rules;
-        int64_t n_rows = part.totals.rows;
         bool is_asked = seat.asks_everything || part.asked_begin < part.asked_end;
-        return part.description.is_pure || depth >= rules.max_depth ||
-               n_rows < rules.min_samples_split || n_rows < 2 * rules.min_samples_leaf ||
-               part.description.weight < 2 * rules.min_weight_leaf ||
-               part.description.impurity <= rules.min_impurity || !is_asked;
+        return !is_asked || stops(part, *seat.rules, depth);
     }
 
 private:

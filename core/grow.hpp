@@ -23,4 +23,13 @@ struct Grown {
 
 Grown grow(const Table& table, const TargetView& target, Family family, Workers& workers);
 
+// What is said of each row by the tree that is grown without it (leave.hpp).
+struct Left {
+    std::vector<double> values;  // (row of the table, value); only rows that asked have any
+    Work work;
+};
+
+// The member's rows without one, for each row that asks.
+Left leave_one_out(const Table& table, const TargetView& target, Member member, Workers& workers);
+
 }  // namespace treefold

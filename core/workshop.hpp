@@ -37,6 +37,16 @@ struct Part {
     size_t size() const { return end - begin; }
 };
 
+// Is the node a leaf, whatever splits there are?
+template <class Target>
+bool stops(const Part<Target>& part, const Rules& rules, int64_t depth) {
+    int64_t n_rows = part.totals.rows;
+    return part.description.is_pure || depth >= rules.max_depth ||
+           n_rows < rules.min_samples_split || n_rows < 2 * rules.min_samples_leaf ||
+           part.description.weight < 2 * rules.min_weight_leaf ||
+           part.description.impurity <= rules.min_impurity;
+}
+
 template <class Target>
 struct Group;
 template <class Target>

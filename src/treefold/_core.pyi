@@ -109,6 +109,18 @@ def grow(
     Rows of weight zero do not exist. asked: rows of the table that want an answer; nodes that none
     of them reaches are not grown."""
 
+def leave_one_out(
+    table: Table,
+    target: NDArray[np.int32] | NDArray[np.float64],
+    n_classes: int,
+    sample_weight: NDArray[np.float64] | None,
+    rules: Rules,
+    asked: NDArray[np.uint32],
+    n_threads: int,
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """For each row that asks the answer of the tree that is grown from all rows but this one, and
+    the work that it was. Answers come row by row of the table, max(1, n_classes) numbers each."""
+
 def grow_family(
     table: Table,
     target: NDArray[np.int32] | NDArray[np.float64],

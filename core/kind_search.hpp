@@ -1,0 +1,204 @@
+// The best split of a crowd for each leaver, by kinds: to leave out a row of kind k on the left or on the right makes
+// 2K variants of each candidate. A leaver is on the right of the cuts below its value and on the left of the others,
+// so the best variant up to a cut, and from a cut on, give every leaver its best cut.
+#pragma once
+
+#include "categorical.hpp"
+#include "column_groups.hpp"
+#include "crowd.hpp"
+
+namespace treefold {
+
+// A crowd without one row of a kind.
+template <class Target>
+struct Absence : Part<Target> {
+    std::vector<typename Target::Slot> row;  // what the row adds
+    std::vector<double> value;
+};
+
+template <class Target>
+class KindSearch {
+public:
+    using Slot = typename Target::Slot;
+
+    // kind_of: per leaver, in absences.
+    KindSearch(const Crowd<Target>& crowd, const Seat<Target>& seat,
+               const std::vector<Absence<Target>>& absences, const std::vector<uint32_t>& kind_of,
+               Desk<Target>& desk)
+        : crowd_(crowd), seat_(seat), absences_(absences), kind_of_(kind_of), desk_(desk),
+          width_(seat.target->width()) {}
+
+    void run(std::vector<Choice>& choices, ChoiceSets& sets) {
+        choices.assign(crowd_.leavers.size(), {});
+        const std::vector<Column>& columns = crowd_.layout.table->columns;
+        for (uint32_t at = 0; at < columns.size(); ++at) {
+            if (columns[at].is_categorical)
+                search_categories(at, choices, sets);
+            else
+                search_cuts(at, choices);
+        }
+    }
+
+private:
+    // Cuts ------------------------------------------------------------------------------------
+
+    // The best of some cuts for one kind.
+    struct Best {
+        double quality = -std::numeric_limits<double>::infinity();
+        uint32_t cut = UINT32_MAX;
+    };
+
+    void search_cuts(uint32_t at, std::vector<Choice>& choices) {
+        list_cuts(crowd_.layout, at, *seat_.target, desk_.scratch, cuts_);
+        if (cuts_.size() == 0) return;
+        size_t n = cuts_.size();
+        below_.assign(absences_.size() * (n + 1), {});
+        above_.assign(absences_.size() * (n + 1), {});
+        missing_.assign(absences_.size(), {});
+        for (size_t kind = 0; kind < absences_.size(); ++kind) find_best(kind);
+        const Column& column = crowd_.layout.table->columns[at];
+        for (size_t k = 0; k < choices.size(); ++k) {
+            uint32_t code = column.code_of(crowd_.leavers[k]);
+            offer(at, find_for(kind_of_[k], code, code == column.missing_code()), choices[k]);
+        }
+    }
+
+    void find_best(size_t kind) {
+        size_t n = cuts_.size();
+        Best* below =
+            below_.data() + kind * (n + 1);  // of cuts 0 .. j - 1, without a row above them
+        Best* above = above_.data() + kind * (n + 1);  // of cuts j .. , without a row below them
+        Best& missing = missing_[kind];
+        auto take = [](Best& best, const Best& other) {
+            if (other.quality > best.quality) best = other;
+        };
+        for (size_t cut = 0; cut < n; ++cut) {
+            auto index = static_cast<uint32_t>(cut);
+            Best on_right{judge_cut(kind, cut, false), index};
+            above[cut] = {judge_cut(kind, cut, true), index};
+            below[cut + 1] = below[cut];
+            take(below[cut + 1], on_right);
+            if (cuts_.n_missing != 0)
+                take(missing, cuts_.cuts[cut].missing_left ? above[cut] : on_right);
+        }
+        for (size_t cut = n; cut-- > 0;)
+            if (above[cut + 1].quality > above[cut].quality) above[cut] = above[cut + 1];
+    }
+
+    Best find_for(size_t kind, uint32_t code, bool is_missing) const {
+        if (is_missing) return missing_[kind];
+        size_t n = cuts_.size();
+        auto first = std::partition_point(cuts_.cuts.begin(), cuts_.cuts.end(),
+                                          [&](const Cut& cut) { return cut.code < code; });
+        auto j = static_cast<size_t>(first - cuts_.cuts.begin());
+        bool is_alone_at_first = cuts_.n_missing != 0 && cuts_.cuts[0].missing_left &&
+                                 cuts_.cuts[0].code == code &&
+                                 cuts_.cuts[0].rows_left == cuts_.n_missing + 1;
+        if (is_alone_at_first) j = 2;  // without it there is no value to the left of the cut
+        const Best &below = below_[kind * (n + 1) + (is_alone_at_first ? 0 : j)],
+                   &above = above_[kind * (n + 1) + j];
+        return above.quality > below.quality ? above : below;
+    }
+
+    void offer(uint32_t at, const Best& best, Choice& choice) const {
+        if (best.cut == UINT32_MAX || best.quality == kNone ||
+            !choice.is_beaten_by(best.quality, at))
+            return;
+        const Cut& cut = cuts_.cuts[best.cut];
+        choice = {best.quality,        at, cut.code, cut.next_code, 0, cut.missing_left,
+                  cuts_.n_missing != 0};
+    }
+
+    // Of a cut without a row of the kind on its left or on its right. Where it has none there, nobody asks.
+    double judge_cut(size_t kind, size_t cut, bool is_left) {
+        const Absence<Target>& absence = absences_[kind];
+        const Slot* slots = cuts_.slots(cut, width_);
+        left_.assign(slots, slots + width_);
+        int64_t rows_left = cuts_.cuts[cut].rows_left - (is_left ? 1 : 0);
+        if (is_left)
+            for (size_t k = 0; k < width_; ++k) left_[k] -= absence.row[k];
+        std::optional<double> quality =
+            judge(view_of(absence), left_, rows_left, desk_.scratch, no_floor_);
+        ++desk_.work.split_evaluations;
+        return quality.value_or(kNone);
+    }
+
+    NodeView<Target> view_of(const Absence<Target>& absence) const {
+        return {*seat_.target,   *seat_.rules,       absence.totals,
+                absence.context, crowd_.layout.rows, 0,
+                crowd_.n_rows()};
+    }
+
+    // Categories ------------------------------------------------------------------------------
+
+    // Leavers of one kind and one category have the same choice.
+    void search_categories(uint32_t at, std::vector<Choice>& choices, ChoiceSets& sets) {
+        const Column& column = crowd_.layout.table->columns[at];
+        Scratch<Slot>& scratch = desk_.scratch;
+        reserve_histogram(scratch, column.n_codes, width_);
+        for (uint32_t row : crowd_.layout.rows) {
+            uint32_t code = column.codes[row];
+            seat_.target->add(row, scratch.histogram.data() + code * width_);
+            ++scratch.histogram_rows[code];
+        }
+        by_category_.clear();
+        for (size_t k = 0; k < choices.size(); ++k)
+            by_category_.push_back(
+                {column.codes[crowd_.leavers[k]], kind_of_[k], static_cast<uint32_t>(k)});
+        std::sort(by_category_.begin(), by_category_.end());
+        Split found;
+        uint32_t set = 0;
+        for (size_t k = 0; k < by_category_.size(); ++k) {
+            auto [code, kind, leaver] = by_category_[k];
+            bool is_new =
+                k == 0 || by_category_[k - 1][0] != code || by_category_[k - 1][1] != kind;
+            if (is_new) {
+                found = search_without(at, column, code, absences_[kind]);
+                if (found.exists()) {
+                    set = static_cast<uint32_t>(sets.size());
+                    sets.push_back(found.left_set);
+                }
+            }
+            if (found.exists() && choices[leaver].is_beaten_by(found.quality, at))
+                choices[leaver] = {found.quality,    at, 0, 0, set, found.missing_left,
+                                   found.saw_missing};
+        }
+        std::fill_n(scratch.histogram.begin(), (column.n_codes + 1) * width_, Slot(0));
+        std::fill_n(scratch.histogram_rows.begin(), column.n_codes + 1, 0);
+    }
+
+    Split search_without(uint32_t at, const Column& column, uint32_t code,
+                         const Absence<Target>& absence) {
+        Scratch<Slot>& scratch = desk_.scratch;
+        Slot* slots = scratch.histogram.data() + code * width_;
+        for (size_t k = 0; k < width_; ++k) slots[k] -= absence.row[k];
+        --scratch.histogram_rows[code];
+        scratch.present.clear();
+        for (uint32_t each = 0; each < column.n_codes; ++each)
+            if (scratch.histogram_rows[each] != 0) scratch.present.push_back(each);
+        desk_.findings.reset();
+        NodeView<Target> view = view_of(absence);
+        CategoricalScan<Target>(view, at, column.n_codes, scratch, desk_.findings).run();
+        desk_.work.split_evaluations += desk_.findings.n_offered;
+        for (size_t k = 0; k < width_; ++k) slots[k] += absence.row[k];
+        ++scratch.histogram_rows[code];
+        return std::move(desk_.findings.best);
+    }
+
+    static constexpr double kNone = -std::numeric_limits<double>::infinity();
+
+    const Crowd<Target>& crowd_;
+    const Seat<Target>& seat_;
+    const std::vector<Absence<Target>>& absences_;
+    const std::vector<uint32_t>& kind_of_;
+    Desk<Target>& desk_;
+    size_t width_;
+    Findings no_floor_;
+    Cuts<Slot> cuts_;
+    std::vector<Slot> left_;
+    std::vector<Best> below_, above_;  // (kind, cut)
+    std::vector<Best> missing_;  // per kind
+    std::vector<std::array<uint32_t, 3>> by_category_;  // category, kind, leaver
+};
+
+}  // namespace treefold

@@ -1,0 +1,80 @@
+// The nodes that one row reaches, each grown out of the one before: none is kept, and of the last one only the value.
+#pragma once
+
+#include "divider.hpp"
+#include "finder.hpp"
+#include "random.hpp"
+
+namespace treefold {
+
+// Where a row goes: by its value, which need not be among the node's, as in prediction.
+inline bool sends_left(const Split& split, const Column& column, uint32_t row) {
+    uint32_t code = column.code_of(row);
+    if (column.is_categorical || code == column.missing_code())
+        return code_goes_left(split, column, code);
+    return column.values[code] <= threshold_of(split, column);
+}
+
+template <class Target>
+class Path {
+public:
+    using NodePtr = NodePointer<Target>;
+
+    explicit Path(Workshop<Target>& shop) : shop_(shop), finder_(shop), divider_(shop, {}) {}
+
+    // The root's rows, totals, depth and key are known; value: of the leaf.
+    void follow(NodePtr node, uint32_t row, double* value, int worker) {
+        Desk<Target>& desk = shop_.desk(worker);
+        describe(*node, node->rows(), *node->seat->target, value, desk);
+        while (!stops(*node, *node->seat->rules, node->depth) && open(*node, desk, worker)) {
+            NodePtr child = step(*node, row, worker);
+            describe(*child, child->rows(), *child->seat->target, value, desk);
+            desk.give_back(std::exchange(node, std::move(child)));
+        }
+        desk.give_back(std::move(node));
+    }
+
+private:
+    static void describe(Part<Target>& part, std::span<const uint32_t> rows, const Target& target,
+                         double* value, Desk<Target>& desk) {
+        part.context = target.context(part.totals, rows);
+        part.description =
+            target.describe(part.totals, rows, part.context, value, desk.scratch.scaled);
+    }
+
+    // Finds the split and divides the rows. False: the node is a leaf.
+    bool open(Node<Target>& node, Desk<Target>& desk, int worker) {
+        desk.work.count_search(1, node.size());
+        node.split = finder_.find(node, worker);
+        if (!node.split.exists()) return false;
+        divider_.divide_rows(node, worker);
+        const Seat<Target>& seat = *node.seat;
+        if (seat.rules->min_impurity_decrease <= 0.0) return true;
+        std::vector<double> unused(Target::is_classification ? seat.target->width() : 1);
+        for (Part<Target>* part : {&node.left, &node.right})
+            describe(*part, node.rows_of(*part), *seat.target, unused.data(), desk);
+        return impurity_decrease(seat.root_weight, node.description, node.left.description,
+                                 node.right.description) >= seat.rules->min_impurity_decrease;
+    }
+
+    NodePtr step(Node<Target>& node, uint32_t row, int worker) {
+        shop_.desk(worker).work.count_tests(node.depth, 1);
+        bool is_left = sends_left(node.split, shop_.table.columns[node.split.column], row);
+        NodePtr child = shop_.desk(worker).take_node();
+        static_cast<Part<Target>&>(*child) = std::move(is_left ? node.left : node.right);
+        child->seat = node.seat;
+        child->layout = node.layout;
+        child->depth = node.depth + 1;
+        child->key = child_key(node.key, is_left);
+        Node<Target>* needs_rest = child->size() > child->seat->tiny_rows ? child.get() : nullptr;
+        divider_.divide_rest(node, is_left ? needs_rest : nullptr, is_left ? nullptr : needs_rest,
+                             worker);
+        return child;
+    }
+
+    Workshop<Target>& shop_;
+    Finder<Target> finder_;
+    Divider<Target> divider_;
+};
+
+}  // namespace treefold
