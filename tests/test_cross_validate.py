@@ -333,7 +333,7 @@ def test_memory_does_not_grow_with_folds_times_rows(monkeypatch):
     monkeypatch.setattr(plants, "grow_family", counting)
     monkeypatch.setattr(plants, "_MOST_ROWS", 1_000)
     monkeypatch.setattr(plants, "_FEW_TREES", 1)
-    options = {"cv": theirs.LeaveOneOut()}
+    options = {"cv": theirs.LeaveOneOut(), "return_train_score": True}
     results = ours.cross_validate(TREES[0], X[:60], Y[:60], **options)
     assert n_members == [17, 17, 17, 9]
     assert_same(results, theirs.cross_validate(TREES[0], X[:60], Y[:60], **options))

@@ -2,7 +2,7 @@
 
     candidates           -> runs of settings        (`candidates`)
     data                 -> encoded tables          (`fields`, `pipelines`, `ground`)
-    settings and splits  -> one full tree each      (`plants`)
+    settings and splits  -> one full tree each      (`plants`), or only answers (`left_out`)
     held-out rows        -> scores of each cell     (`judging`, `pooling`)
 
 Results are those of scikit-learn's own loop, in its order and form. What a shared growth cannot
@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
@@ -30,8 +31,14 @@ from treefold.model_selection.candidates import (
     group_candidates,
     plan_runs,
 )
-from treefold.model_selection.fields import Batch, Data, SharedBatch
+from treefold.model_selection.fields import Batch, Data, Field, SharedBatch
 from treefold.model_selection.judging import Judge, UnreadableRowsError
+from treefold.model_selection.left_out import (
+    answer_rows,
+    can_be_left_out,
+    find_left_out,
+    judge_rows,
+)
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
 from treefold.model_selection.plants import Growth, Plant, Seed
 from treefold.model_selection.pooling import find_pooled, pool_scores, warn_of_pooling
@@ -71,6 +78,8 @@ class Engine:
         needs_whole = return_estimator or judge.train_score or judge.may_look_at_trees
         self._needs_whole = needs_whole
         self._growth = Growth(sharing, self.data.n_threads, self.work)
+        wants_answers = not needs_whole and self._keep <= {None} and sharing == "auto"
+        self._left_out = find_left_out(splits) if wants_answers else None
         self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
         self._parameters: Sequence[Parameters] = ()
 
@@ -173,6 +182,9 @@ class Engine:
             field = batch.open(run[0].tree)
         except Exception:  # whatever it is, scikit-learn's loop will meet it
             return
+        rows = self._left_out
+        if rows is not None and batch is self._shared and can_be_left_out(run, field, rows):
+            return self._answer_run(field, run, rows, results)
         seeds = [
             Seed(setting, number, self._splits[number], self._needs_whole or number in self._keep)
             for setting in run
@@ -188,6 +200,25 @@ class Engine:
                 self._progress.advance(plant.seed.split.n_train)
         if isinstance(self._estimator, Pipeline):
             self.work["mode"] = "pipeline"
+
+    def _answer_run(
+        self, field: Field, run: Run, rows: NDArray[Any], results: list[Result | None]
+    ) -> None:
+        """Leave one out: answers without trees."""
+        reading = field.seconds
+        for setting in run:
+            for place, left, work in answer_rows(setting, field, rows, self.data.n_threads):
+                judged = judge_rows(self._judge, field, left)
+                self._growth.add_work(work)
+                seconds = (left.seconds + reading) / len(left.rows) / len(setting.candidates)
+                first = setting.candidates[place].number * len(self._splits)
+                reading = 0.0
+                for k, number in enumerate(left.places.tolist()):
+                    result = {name: values[k] for name, values in judged.items()}
+                    result |= {"fit_error": None, "fit_time": seconds, "n_test_samples": 1}
+                    results[first + number] = result
+                if place == 0:
+                    self._progress.advance(len(left.rows) * (field.ground.n_rows - 1))
 
     def _keep_plant(self, plant: Plant) -> None:
         for place, candidate in enumerate(plant.seed.setting.candidates):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics._scorer import _BaseScorer
 
 from treefold.model_selection.fields import Data, Side
+from treefold.model_selection.ground import Training
 from treefold.model_selection.plants import Plant
 from treefold.model_selection.splits import Split
 from treefold.scoring import Scoring, score_cells, score_counts
@@ -74,7 +75,7 @@ class Judge:
         if self.predictions is not None:
             value, threads = plant.tree.value, self.data.n_threads
             judged["predictions"] = [
-                give_predictions(self.predictions, value[nodes], plant)
+                give_predictions(self.predictions, value[nodes], plant.training)
                 for nodes in plant.find_nodes(leaves, slice(None), threads)
             ]
         return judged
@@ -92,7 +93,7 @@ class Judge:
         assert self.scoring is not None
         names = self.scoring.scorers.keys() - (self.pooled if side == "test" else ())
         if not names:
-            return [self._blank()] * len(plant.cells)
+            return [self.blank()] * len(plant.cells)
         scoring = self.scoring.select(names)
         rows = split.rows(side)
         takes_X = self.may_look_at_trees and not self.data.is_table
@@ -115,10 +116,10 @@ class Judge:
             nodes = plant.find_nodes(leaves, slice(first, first + step), self.data.n_threads)
             arguments["estimator_of"] = _shift(plant.make_estimator, first) if takes_X else None
             found = score_cells(scoring, truth, nodes, value, plant.field.classes, **arguments)
-            scores += self._arrange(found, len(nodes))
+            scores += self.arrange(found, len(nodes))
         return scores
 
-    def _blank(self) -> Any:
+    def blank(self) -> Any:
         """Leave the place of scores that are not there yet."""
         assert self.scoring is not None
         return (
@@ -144,7 +145,7 @@ class Judge:
         )
         return None if scores is None else scores.tolist()
 
-    def _arrange(self, found: dict[str, NDArray[np.float64]], n_cells: int) -> list[Any]:
+    def arrange(self, found: dict[str, NDArray[np.float64]], n_cells: int) -> list[Any]:
         """Make one number per cell, or one dict if there are several metrics."""
         assert self.scoring is not None
         if not self.scoring.is_multimetric and found.keys() == {"score"}:
@@ -165,9 +166,11 @@ def _find_leaves(plant: Plant, split: Split, side: Side) -> NDArray[np.int64]:
         raise UnreadableRowsError(str(error)) from error
 
 
-def give_predictions(method: Method, values: NDArray[np.float64], plant: Plant) -> NDArray[Any]:
+def give_predictions(
+    method: Method, values: NDArray[np.float64], training: Training
+) -> NDArray[Any]:
     """Turn the values of the nodes where rows end into predictions."""
-    classes, present = plant.training.classes, plant.training.present
+    classes, present = training.classes, training.present
     if classes is None:
         return values[:, 0]
     shares = values[:, present]

@@ -110,7 +110,7 @@ class Growth:
             sharing=self.sharing,
             n_threads=self.n_threads,
         )
-        self._add_work(family.work)
+        self.add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
         for sown, grown, seconds in zip(waiting, family.trees, family.seconds, strict=True):
             tree = _prune(grown, sown.cells)
@@ -118,7 +118,7 @@ class Growth:
             for seed in sown.seeds:
                 yield Plant(seed, field, sown.training, sown.cells, tree, own)
 
-    def _add_work(self, work: dict[str, Any]) -> None:
+    def add_work(self, work: dict[str, Any]) -> None:
         """Add the counts of one growth; what is no count is that of the first growth."""
         for name, value in work.items():
             before = self.work.setdefault(name, value)
