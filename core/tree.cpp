@@ -144,7 +144,9 @@ void complete_and_validate(Tree& tree) {
         if (tree.category_begin[node + 1] < tree.category_begin[node])
             refuse("its category sets overlap");
         validate_numbers(tree, node);
+        bool is_last = node + 1 == tree.size();
         if (!tree.is_leaf(node)) {
+            if (is_last) refuse("its last node is a split");
             validate_split(tree, node);
             tree.children_left[node] = static_cast<int32_t>(node) + 1;
             open.push_back(tree.children_right[node]);
@@ -153,7 +155,6 @@ void complete_and_validate(Tree& tree) {
         if (tree.feature[node] != kLeafFeature || tree.children_right[node] != kLeafChild ||
             tree.category_begin[node + 1] != tree.category_begin[node])
             refuse("leaf " + std::to_string(node) + " has what only a split has");
-        bool is_last = node + 1 == tree.size();
         if (open.empty() != is_last)
             refuse("node " + std::to_string(node) + " is not where preorder has it");
         if (is_last) break;
