@@ -61,16 +61,16 @@ def make_saved() -> dict[str, Saved]:
     codes = numbers.copy()
     codes[:, 2] += 5
     by_code = DecisionTreeRegressor(categorical_features=[False, False, True], max_depth=6)
-    weighted = DecisionTreeClassifier(class_weight={0: 1.0, 1: 3.5}, random_state=3)
+    weighted = DecisionTreeClassifier(class_weight={0: 1.0, 1: 3.5}, max_depth=5, random_state=3)
     full = DecisionTreeClassifierCV(max_depth=[2, 4, None], scoring="accuracy", cv=3)
     by_split = DecisionTreeRegressorCV(cv=KFold(3, shuffle=True, random_state=0))
     return {
-        "classes": Saved(DecisionTreeClassifier().fit(frame, three), rows),
-        "numbers": Saved(DecisionTreeRegressor(min_samples_leaf=3).fit(frame, score), rows),
-        "plain": Saved(DecisionTreeRegressor().fit(numbers, score), plain_rows),
+        "classes": Saved(DecisionTreeClassifier(max_leaf_nodes=40).fit(frame, three), rows),
+        "numbers": Saved(DecisionTreeRegressor(min_samples_leaf=5).fit(frame, score), rows),
+        "plain": Saved(DecisionTreeRegressor(max_leaf_nodes=60).fit(numbers, score), plain_rows),
         "codes": Saved(by_code.fit(codes, score), plain_rows),
         "weighted": Saved(weighted.fit(numbers, (score > 2) * 1, score**2), plain_rows),
-        "booleans": Saved(DecisionTreeClassifier().fit(numbers, score > 2), plain_rows),
+        "booleans": Saved(DecisionTreeClassifier(max_depth=5).fit(numbers, score > 2), plain_rows),
         "one leaf": Saved(DecisionTreeClassifier().fit(numbers, np.zeros(400)), plain_rows),
         "classes CV": Saved(full.fit(frame, three), rows),
         "numbers CV": Saved(by_split.fit(frame, score), rows),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         ParameterError,
         PooledScoreWarning,
     )
-    from treefold.export import export_text
+    from treefold.export import export_dot, export_json, export_sql, export_svg, export_text
     from treefold.files import load, save
     from treefold.model import Tree
     from treefold.plot import plot_tree
@@ -51,6 +51,10 @@ __all__ = [
     "Table",
     "Tree",
     "__version__",
+    "export_dot",
+    "export_json",
+    "export_sql",
+    "export_svg",
     "export_text",
     "load",
     "model_selection",
@@ -74,7 +78,11 @@ _HOMES = {
     "PooledScoreWarning": "exceptions",
     "Table": "table",
     "Tree": "model",
-    "export_text": "export",
+    "export_dot": "export.as_dot",
+    "export_json": "export.as_json",
+    "export_sql": "export.as_sql",
+    "export_svg": "export.as_svg",
+    "export_text": "export.as_text",
     "load": "files",
     "plot_tree": "plot",
     "save": "files",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from treefold.export.walk import walk
 from treefold.model import Tree
 
-__all__ = ["Place", "fill_colours", "lay_out"]
+__all__ = ["Place", "fill_colours", "hex_colour", "lay_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,9 @@ def fill_colours(tree: Tree) -> NDArray[np.float64]:
         base = np.array(colours)[value.argmax(axis=1)]
     weight = 0.5 * shares[:, np.newaxis]
     return np.asarray(1 - weight + weight * base)
+
+
+def hex_colour(colour: NDArray[np.float64]) -> str:
+    """Write a colour as browsers and Graphviz read it."""
+    red, green, blue = (round(255 * float(part)) for part in colour)
+    return f"#{red:02x}{green:02x}{blue:02x}"
