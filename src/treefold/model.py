@@ -240,10 +240,10 @@ class Tree:
     @classmethod
     def _from_state(cls, state: Any) -> "Tree":
         """Make the tree of a state, after a check of all of it."""
-        if not isinstance(state, dict) or state.get("format") != _FORMAT:
-            seen = state.get("format") if isinstance(state, dict) else None
+        form = take(state, "format", int)
+        if form != _FORMAT:
             raise ModelFileError(
-                f"This tree was written in format {seen!r}; this version of treefold reads format "
+                f"This tree was written in format {form}; this version of treefold reads format "
                 f"{_FORMAT}. Load it with the version that wrote it."
             )
         schema = schema_from_state(take(state, "schema", dict))
@@ -279,6 +279,8 @@ def _refuse_odd_numbers(native: _native.Tree) -> None:
     is_split = native.feature >= 0
     if (native.threshold[~is_split] != -2).any() or np.isneginf(native.threshold).any():
         raise ModelFileError("not a valid tree: a threshold is neither of a leaf nor of a split")
+    if (np.isposinf(native.threshold) & (native.missing_go_to_left != 0)).any():
+        raise ModelFileError("not a valid tree: missing values go where the present ones go")
     rows = native.n_node_samples.astype(np.int64)
     left, right = native.children_left[is_split], native.children_right[is_split]
     if (rows[left] + rows[right] != rows[is_split]).any():

@@ -4,7 +4,7 @@ A state may come from anywhere. Whatever is taken out of it is checked first; wh
 ModelFileError. What a tree's state holds is said in `treefold.model`.
 """
 
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -76,9 +76,9 @@ def schema_from_state(state: Any) -> Schema:
             raise ModelFileError(f"the categories of column {column} are not distinct labels")
         schema.categories[column] = tuple(labels)
     for column, family in _pairs(state, "families", n_columns):
-        if family not in _FAMILIES:
+        if type(family) is not str or family not in _FAMILIES:
             raise ModelFileError(f"column {column} holds {family!r}, which is not known")
-        schema.families[column] = family
+        schema.families[column] = cast(Family, family)
     return schema
 
 
@@ -97,6 +97,6 @@ def _pairs(state: Any, name: str, n_columns: int) -> list[tuple[int, Any]]:
 def _distinct(labels: list[Any]) -> set[Any]:
     try:
         distinct = {label for label in labels if label == label}  # noqa: PLR0124 - NaN
-    except TypeError:
-        raise ModelFileError("a label is a list or a dict") from None
+    except (TypeError, ValueError):
+        raise ModelFileError("a label is a list, a dict or an array") from None
     return distinct

@@ -28,6 +28,7 @@ _NUMBERS = frozenset(
     np.dtype(name)
     for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 )
+_DEEPEST = 50
 _SHORT = reprlib.Repr()
 _SHORT.maxother = 200
 _TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
@@ -132,11 +133,27 @@ _WRITERS: dict[type, Callable[[Any, str, Arrays], Any]] = {
 
 def decode(document: Any, arrays: Arrays) -> Any:
     """Turn a document back into the value; every array must be asked for once."""
+    _refuse_depth(document)
     left = dict(arrays)
     value = _decode(document, left)
     if left:
         raise ModelFileError(f"the array {min(left)!r} belongs to nothing")
     return value
+
+
+def _refuse_depth(document: Any) -> None:
+    """Refuse a document whose values would break what walks them, as repr does."""
+    level = [document]
+    for _ in range(_DEEPEST):
+        holders = [item for item in level if isinstance(item, dict | list)]
+        if not holders:
+            return
+        level = [
+            item
+            for holder in holders
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+        ]
+    raise ModelFileError("its document is nested too deeply")
 
 
 def _decode(document: Any, arrays: Arrays) -> Any:

@@ -55,10 +55,7 @@ def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
     """Make the model that a document describes, after a check of all of it."""
-    try:
-        state = decode(take(document, "model", dict), arrays)
-    except RecursionError:
-        raise ModelFileError("its document is nested too deeply") from None
+    state = decode(take(document, "model", dict), arrays)
     name = take(state, "type", str)
     if name not in _HOMES:
         raise ModelFileError(f"it holds a {name!r}, which this version of treefold does not know")
@@ -107,9 +104,9 @@ def _encode_labels(value: Any, name: str, arrays: Arrays) -> Any:
 
 
 def _check_params(params: dict[str, Any], cls: Any) -> dict[str, Any]:
-    unknown = sorted(params.keys() - set(cls._get_param_names()))
+    unknown = sorted(params.keys() - (set(cls._get_param_names()) - set(_OF_THE_MACHINE)))
     if unknown:
-        raise ModelFileError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+        raise ModelFileError(f"a {cls.__name__} has no parameter {unknown[0]!r} in a file")
     return params
 
 
