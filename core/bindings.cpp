@@ -221,19 +221,21 @@ struct FamilyArrays {
 };
 
 Grown grow_members(const Table& table, const FamilyArrays& arrays,
-                   const std::vector<MemberArrays>& members, Sharing sharing, int n_threads) {
+                   const std::vector<MemberArrays>& members, Sharing sharing, int n_threads,
+                   nb::handle report = {}) {
     TargetView view = view_target(table, arrays.target, arrays.n_classes);
     std::span<const double> weights;
     if (arrays.weights) weights = {arrays.weights->data(), arrays.weights->shape(0)};
     require_weights(weights, table.n_rows);
     for (const MemberArrays& member : members) require_rules(view, *member.rules);
-    return run(n_threads, [&](Workers& workers) {
+    auto grow_all = [&](Workers& workers) {
         Family family;
         family.sharing = sharing;
         for (const MemberArrays& member : members)
             family.members.push_back(make_member(table, view, weights, member));
         return grow(table, view, std::move(family), workers);
-    });
+    };
+    return run(n_threads, grow_all, report);
 }
 
 Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
@@ -273,7 +275,7 @@ nb::dict work_to_dict(Work& work) {
 
 nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
                       std::optional<Vector<double>> weights, const nb::list& members,
-                      const std::string& sharing, int n_threads) {
+                      const std::string& sharing, int n_threads, const nb::object& report) {
     std::vector<MemberArrays> arrays;
     for (nb::handle member : members) {
         auto fields = nb::cast<nb::tuple>(member);
@@ -285,7 +287,7 @@ nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes
         arrays.push_back(std::move(one));
     }
     Grown grown = grow_members(table, {target, n_classes, weights}, arrays, parse_sharing(sharing),
-                               n_threads);
+                               n_threads, report.is_none() ? nb::handle() : nb::handle(report));
     nb::list trees;
     for (Tree& tree : grown.trees) trees.append(nb::cast(std::move(tree)));
     return nb::make_tuple(trees, work_to_dict(grown.work));
@@ -562,5 +564,6 @@ NB_MODULE(TREEFOLD_MODULE, m) {
           nb::arg("sample_weight").noconvert().none(), "rules"_a, nb::arg("asked").noconvert(),
           "n_threads"_a);
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
-          nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a);
+          nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
+          "report"_a = nb::none());
 }

@@ -20,20 +20,26 @@ using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Polls for Ctrl-C, if this is the thread that receives it.
-inline std::function<bool()> interruption() {
-    return [] {
+// Polls for Ctrl-C, if this is the thread that receives it, and tells `report`, unless it is null, how much work is
+// done. An exception of the report is an interruption.
+inline Poll polling(nb::handle report) {
+    return [report](uint64_t done) {
         nb::gil_scoped_acquire lock;
-        return PyErr_CheckSignals() != 0;
+        if (PyErr_CheckSignals() != 0) return true;
+        if (!report) return false;
+        PyObject* answer =
+            PyObject_CallFunction(report.ptr(), "K", static_cast<unsigned long long>(done));
+        Py_XDECREF(answer);
+        return answer == nullptr;
     };
 }
 
 // Runs work without the interpreter lock; an interruption surfaces as the exception Python has set.
 template <class Work>
-auto run(int n_threads, Work&& work) {
+auto run(int n_threads, Work&& work, nb::handle report = {}) {
     try {
         nb::gil_scoped_release release;
-        Workers workers(n_threads, interruption());
+        Workers workers(n_threads, polling(report));
         return work(workers);
     } catch (const Interrupted&) {
         if (PyErr_Occurred()) throw nb::python_error();

@@ -96,7 +96,7 @@ private:
             else if (node->is_ahead() || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
-                shop_.desk(worker).give_back(std::move(node));
+                count_leaf(*node, worker), shop_.desk(worker).give_back(std::move(node));
         };
         for (NodePtr& root : roots) consider(std::move(root));
         size_t n_unchecked = 0;
@@ -238,7 +238,21 @@ private:
             return !is_leaf(share, *share.seat, node.depth + 1);
         };
         forker.run(settle, grows_on, desk.work);
+        count_leaves(group, worker);
         return !group.forks.empty();
+    }
+
+    // The share of work done is that of rows, of each member, that have arrived in a leaf.
+    void count_leaf(const Part<Target>& leaf, int worker) {
+        shop_.workers.advance(worker, static_cast<uint64_t>(leaf.totals.rows));
+    }
+    void count_leaves(const Group<Target>& group, int worker) {
+        int64_t n_rows = 0;
+        for (const Share<Target>& share : group.shares) n_rows += share.totals.rows;
+        for (const Fork<Target>& fork : group.forks)
+            for (const ForkSide<Target>* side : {&fork.left, &fork.right})
+                for (const Share<Target>& share : side->shares) n_rows -= share.totals.rows;
+        shop_.workers.advance(worker, static_cast<uint64_t>(n_rows));
     }
 
     static uint64_t n_different(const std::vector<Split>& splits) {
@@ -428,7 +442,10 @@ private:
 
     // Null if the child is surely a leaf.
     NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, int worker) {
-        if (is_leaf(part, *parent.seat, parent.depth + 1)) return nullptr;
+        if (is_leaf(part, *parent.seat, parent.depth + 1)) {
+            count_leaf(part, worker);
+            return nullptr;
+        }
         NodePtr child = shop_.desk(worker).take_node();
         static_cast<Part<Target>&>(*child) = std::move(part);
         child->seat = parent.seat;
@@ -493,6 +510,8 @@ public:
 
 private:
     void grow_together(const std::vector<Seat<Target>*>& seats) {
+        uint64_t done = workers_.done();  // when these trees have grown, some leaves uncounted
+        for (const Seat<Target>* seat : seats) done += family_.members[seat->member].rows.size();
         uint64_t n_columns = table_.columns.size(), n_tried = seats[0]->rules->max_features;
         bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
         std::vector<GrowingTree> trees;
@@ -509,6 +528,7 @@ private:
             for (const Desk<Target>& desk : shop.desks) grown_.work.merge(desk.work);
             grown_.work.peak_bytes = std::max(grown_.work.peak_bytes, shop.meter.peak());
         }
+        workers_.advance(0, done - std::min(done, workers_.done()));
         if (seats_.size() == 1) owner_.reset();
         for (size_t k = 0; k < seats.size(); ++k)
             grown_.trees[seats[k]->member] = std::move(trees[k]).in_preorder(view_.n_classes);

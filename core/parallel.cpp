@@ -4,9 +4,9 @@
 
 namespace treefold {
 
-Workers::Workers(int n_threads, std::function<bool()> is_interrupted)
-    : is_interrupted_(std::move(is_interrupted)), caller_(std::this_thread::get_id()),
-      last_poll_(std::chrono::steady_clock::now()) {
+Workers::Workers(int n_threads, Poll poll)
+    : counts_(static_cast<size_t>(std::max(1, n_threads))), poll_(std::move(poll)),
+      caller_(std::this_thread::get_id()), last_poll_(std::chrono::steady_clock::now()) {
     for (int worker = 1; worker < n_threads; ++worker)
         threads_.emplace_back([this, worker] { serve(worker); });
 }
@@ -61,10 +61,16 @@ void Workers::check() {
     auto now = std::chrono::steady_clock::now();
     if (now - last_poll_ < std::chrono::milliseconds(50)) return;
     last_poll_ = now;
-    if (is_interrupted_ && is_interrupted_()) {
+    if (poll_ && poll_(done())) {
         stopped_ = true;
         throw Interrupted();
     }
+}
+
+uint64_t Workers::done() const {
+    uint64_t sum = 0;
+    for (const Count& count : counts_) sum += count.done.load(std::memory_order_relaxed);
+    return sum;
 }
 
 void Workers::serve(int worker) {

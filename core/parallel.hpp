@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -21,10 +22,12 @@ struct Interrupted : std::exception {
     const char* what() const noexcept override { return "interrupted"; }
 };
 
+// Asked at most every 50 ms, by the calling thread only, and told how much work is done. True: the user has interrupted.
+using Poll = std::function<bool(uint64_t done)>;
+
 class Workers {
 public:
-    // is_interrupted is asked at most every 50 ms, by the calling thread only.
-    Workers(int n_threads, std::function<bool()> is_interrupted);
+    Workers(int n_threads, Poll poll);
     ~Workers();
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
@@ -37,13 +40,25 @@ public:
     // To be called often by long work: throws Interrupted once the user has interrupted.
     void check();
 
+    // Counts work that is done, in a unit of the caller's. Each worker counts for itself, without a lock.
+    void advance(int worker, uint64_t amount) {
+        std::atomic<uint64_t>& done = counts_[static_cast<size_t>(worker)].done;
+        done.store(done.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    }
+    uint64_t done() const;
+
 private:
+    struct alignas(64) Count {  // a cache line of its own
+        std::atomic<uint64_t> done{0};
+    };
+
     void serve(int worker);
     void run_tasks(int worker);
     void stop_with(std::exception_ptr error);
 
     std::vector<std::thread> threads_;
-    std::function<bool()> is_interrupted_;
+    std::vector<Count> counts_;
+    Poll poll_;
     std::thread::id caller_;
     std::chrono::steady_clock::time_point last_poll_;
     std::atomic<bool> stopped_{false};

@@ -5,6 +5,7 @@ missing, or as labels that are numbers; other labels are `treefold.schema`'s bus
 releases the interpreter lock, and raises KeyboardInterrupt soon after Ctrl-C.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,7 @@ def grow_family(
     ],
     sharing: str,
     n_threads: int,
+    report: Callable[[int], None] | None = None,
 ) -> tuple[list[Tree], dict[str, Any]]:
     """The exact trees of all members (rows, weights, rules, asked), and what was done for them.
     rows: ascending, None for all. weights: instead of sample_weight. sharing: "none", "overlap"

@@ -208,12 +208,13 @@ class CrossFit:
             self.ground.target,
             [self.ground.member(training, None) for _, _, training in waiting],
             n_threads=self.judge.n_threads,
+            progress=progress,
+            work_per_row=_GROWING,
         )
-        bar = progress or Progress("", 0, verbose=0)
-        bar.advance(_GROWING * sum(len(training.rows) for _, _, training in waiting))
         for (setting, key, training), tree in zip(waiting, family.trees, strict=True):
             yield setting, key, Stem(self.settings[setting], training, tree)
-            bar.advance(_SCORING * len(training.rows))
+            if progress is not None:
+                progress.advance(_SCORING * len(training.rows))
 
 
 def find_candidates(setting: Setting, final: Stem) -> Candidates:

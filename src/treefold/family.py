@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
+from treefold.progress import Progress
 from treefold.target import Target
 
 __all__ = ["Family", "Member", "Sharing", "grow_family"]
@@ -48,10 +49,14 @@ def grow_family(
     *,
     sharing: Sharing = "auto",
     n_threads: int = 1,
+    progress: Progress | None = None,
+    work_per_row: float = 1.0,
 ) -> Family:
-    """Grow one tree per member from one table."""
+    """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
     mode = _choose_sharing(table, members) if sharing == "auto" else sharing
+    n_rows = sum(len(member.rows) for member in members)
+    bar = Progress("", 0, verbose=0) if progress is None else progress
     trees, work = _native.grow_family(
         table,
         target.values,
@@ -60,7 +65,9 @@ def grow_family(
         [(member.rows, member.weights, member.rules, member.asked) for member in members],
         mode,
         n_threads,
+        bar.watch(work_per_row * n_rows, n_rows),
     )
+    bar.advance(work_per_row * n_rows)
     seconds = time.perf_counter() - start
     return Family(trees, _divide_time(seconds, trees), {"mode": mode, **work})
 

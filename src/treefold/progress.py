@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,18 +23,41 @@ class Progress:
         self.label = label
         self.total = total
         self.done = 0.0
-        self._is_shown = bool(verbose) and sys.stderr is not None and sys.stderr.isatty()
+        self._ahead = 0.0  # what a call that is still running has done
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._is_shown = bool(verbose) and is_terminal and total > 0
         self._next = 0.0
         self._drawn = ""
 
     @property
     def share(self) -> float:
         """Work done, from 0 to 1."""
-        return 1.0 if self.total <= 0 else min(1.0, self.done / self.total)
+        return 1.0 if self.total <= 0 else min(1.0, (self.done + self._ahead) / self.total)
 
     def advance(self, amount: float = 1.0) -> None:
         """Add work done. Drawing is limited to a few times per second."""
         self.done += amount
+        self._ahead = 0.0
+        self._draw_in_time()
+
+    def reach(self, done: float) -> None:
+        """Advance to where work stands, if it is not there yet."""
+        self.advance(max(0.0, done - self.done))
+
+    def watch(self, amount: float, n_steps: int) -> Callable[[int], None] | None:
+        """Make a function by which a call tells how many of its steps are done; None if nobody
+        looks. When the call has returned, `advance` by its amount of work.
+        """
+        if not self._is_shown or n_steps <= 0:
+            return None
+
+        def report(n_done: int) -> None:
+            self._ahead = amount * min(1.0, n_done / n_steps)
+            self._draw_in_time()
+
+        return report
+
+    def _draw_in_time(self) -> None:
         if self._is_shown and time.monotonic() >= self._next:
             self._draw()
 
@@ -60,5 +84,7 @@ class Progress:
     ) -> None:
         """Leave the line as it was, also if the block was interrupted."""
         if self._is_shown:
+            if kind is None:
+                self._draw()
             sys.stderr.write("\r" + " " * len(self._drawn) + "\r")
             sys.stderr.flush()

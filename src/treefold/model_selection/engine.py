@@ -11,7 +11,7 @@ that loop, one fit at a time, so that errors and warnings are its own.
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,7 @@ from treefold.model_selection.left_out import (
     judge_rows,
 )
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
-from treefold.model_selection.plants import Growth, Plant, Seed
+from treefold.model_selection.plants import Growth, Plant, Seed, count_scoring, count_work
 from treefold.model_selection.pooling import find_pooled, pool_scores, warn_of_pooling
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
@@ -95,24 +95,29 @@ class Engine:
             (candidates[0], plan_runs(candidates))
             for candidates in group_candidates(self._estimator, parameters).values()
         ]
-        n_settings = sum(len(run) for _, runs in groups for run in runs)
-        n_rows = sum(self._splits[number].n_train for number in self._regular)
-        with Progress("growing trees", n_settings * n_rows, self._verbose) as self._progress:
+        with self._show_progress([run for _, runs in groups for run in runs]) as progress:
             for first, runs in groups:
-                # With several settings, the tree of all rows grows when its setting is known.
-                with_final = None in self._keep and len(runs) == 1 and len(runs[0]) == 1
+                with_final = self._grows_final(runs)
                 for batch in self._make_batches(first):
                     for run in runs:
-                        self._evaluate_run(batch, run, with_final, results)
+                        self._evaluate_run(batch, run, with_final, results, progress)
         self.work.setdefault("mode", "scikit-learn")
-        everything = [
-            self._fit_alone(place) if result is None else result
-            for place, result in enumerate(results)
-        ]
+        everything = self._fit_the_rest(results)
         if self._judge.pooled:
             self.work["pooled"] = sorted(self._judge.pooled)
             warn_of_pooling(self._judge.pooled)
         return self._pool_all(everything) if pools else everything
+
+    def _show_progress(self, runs: Sequence[Run]) -> Progress:
+        total = 0
+        if self._verbose:
+            with_final = self._grows_final(runs)
+            seeds = (self._make_seeds(run, self._regular, with_final) for run in runs)
+            total = sum(map(self._count_work, seeds))
+        return Progress("growing trees", total, self._verbose)
+
+    def _count_work(self, seeds: Sequence[Seed]) -> int:
+        return count_work(seeds, self.data.n_rows, self._judge.train_score)
 
     def pool(
         self, results: Sequence[Result], score_params: Mapping[str, Any] | None = None
@@ -175,41 +180,59 @@ class Engine:
             for number in self._regular
         )
 
-    def _evaluate_run(
-        self, batch: Batch, run: Run, with_final: bool, results: list[Result | None]
-    ) -> None:
-        try:
-            field = batch.open(run[0].tree)
-        except Exception:  # whatever it is, scikit-learn's loop will meet it
-            return
-        rows = self._left_out
-        if rows is not None and batch is self._shared and can_be_left_out(run, field, rows):
-            return self._answer_run(field, run, rows, results)
+    def _grows_final(self, runs: Sequence[Run]) -> bool:
+        """Whether the tree of all rows grows with the others: its setting must be known."""
+        is_bare = not isinstance(self._estimator, Pipeline)
+        return is_bare and None in self._keep and len(runs) == 1 and len(runs[0]) == 1
+
+    def _make_seeds(self, run: Run, numbers: Sequence[int], with_final: bool) -> list[Seed]:
         seeds = [
             Seed(setting, number, self._splits[number], self._needs_whole or number in self._keep)
             for setting in run
-            for number in batch.numbers
+            for number in numbers
         ]
-        if with_final and batch.holds_all_rows:
-            seeds.append(Seed(run[0]))
-        for plant in self._growth.grow(field, seeds):
+        return [*seeds, Seed(run[0])] if with_final else seeds
+
+    def _evaluate_run(
+        self,
+        batch: Batch,
+        run: Run,
+        with_final: bool,
+        results: list[Result | None],
+        progress: Progress,
+    ) -> None:
+        seeds = self._make_seeds(run, batch.numbers, with_final)
+        done = progress.done + self._count_work(seeds) if self._verbose else 0.0
+        try:
+            field = batch.open(run[0].tree)
+        except Exception:  # whatever it is, scikit-learn's loop will meet it
+            return progress.reach(done)
+        rows = self._left_out
+        if rows is not None and batch is self._shared and can_be_left_out(run, field, rows):
+            n_answers = len(rows) * sum(len(setting.candidates) for setting in run)
+            work_per_answer = max(0.0, done - progress.done) / n_answers
+            for n_given in self._answer_run(field, run, rows, results):
+                progress.advance(work_per_answer * n_given)
+            return progress.reach(done)
+        for plant in self._growth.grow(field, seeds, progress):
             if plant.seed.number in self._keep or plant.seed.split is None:
                 self._keep_plant(plant)
             if plant.seed.split is not None:
                 self._record(plant, plant.seed.split, results)
-                self._progress.advance(plant.seed.split.n_train)
+                progress.advance(count_scoring(plant.seed, self._judge.train_score))
+        progress.reach(done)
         if isinstance(self._estimator, Pipeline):
             self.work["mode"] = "pipeline"
 
     def _answer_run(
         self, field: Field, run: Run, rows: NDArray[Any], results: list[Result | None]
-    ) -> None:
-        """Leave one out: answers without trees."""
+    ) -> Iterator[int]:
+        """Leave one out: answers without trees. Gives the number of answers as they come."""
         reading = field.seconds
         for setting in run:
-            for place, left, work in answer_rows(setting, field, rows, self.data.n_threads):
+            for place, left, cost in answer_rows(setting, field, rows, self.data.n_threads):
                 judged = judge_rows(self._judge, field, left)
-                self._growth.add_work(work)
+                self._growth.add_work(cost)
                 seconds = (left.seconds + reading) / len(left.rows) / len(setting.candidates)
                 first = setting.candidates[place].number * len(self._splits)
                 reading = 0.0
@@ -217,8 +240,7 @@ class Engine:
                     result = {name: values[k] for name, values in judged.items()}
                     result |= {"fit_error": None, "fit_time": seconds, "n_test_samples": 1}
                     results[first + number] = result
-                if place == 0:
-                    self._progress.advance(len(left.rows) * (field.ground.n_rows - 1))
+                yield len(left.rows)
 
     def _keep_plant(self, plant: Plant) -> None:
         for place, candidate in enumerate(plant.seed.setting.candidates):
@@ -231,7 +253,9 @@ class Engine:
         if tree is None or tree is not estimator:
             return
         for run in plan_runs([Candidate(number, tree.get_params(deep=False), tree)]):
-            self._evaluate_run(self._shared.without_splits(), run, True, [])
+            total = self._count_work(self._make_seeds(run, (), True))
+            with Progress("growing the tree of all rows", total, self._verbose) as progress:
+                self._evaluate_run(self._shared.without_splits(), run, True, [], progress)
 
     def _record(self, plant: Plant, split: Split, results: list[Result | None]) -> None:
         try:
@@ -250,6 +274,16 @@ class Engine:
             results[candidate.number * len(self._splits) + plant.seed.number] = result
 
     # One fit at a time --------------------------------------------------------------------------
+
+    def _fit_the_rest(self, results: Sequence[Result | None]) -> list[Result]:
+        """Fit what shared growth did not give."""
+        everything: list[Result] = []
+        with Progress("fitting one by one", results.count(None), self._verbose) as progress:
+            for place, result in enumerate(results):
+                everything.append(self._fit_alone(place) if result is None else result)
+                if result is None:
+                    progress.advance()
+        return everything
 
     def _fit_alone(self, place: int) -> Result:
         number, split_number = divmod(place, len(self._splits))

@@ -15,12 +15,14 @@ from treefold.model_selection.fields import Field
 from treefold.model_selection.fitted import make_fitted
 from treefold.model_selection.ground import Training
 from treefold.model_selection.splits import Split
+from treefold.progress import Progress
 from treefold.replay import Cell, full_rules, replay_nodes, replay_tree
 
-__all__ = ["Growth", "Plant", "Seed"]
+__all__ = ["Growth", "Plant", "Seed", "count_scoring", "count_work"]
 
 _MOST_ROWS = 2**24  # training rows of the trees that grow at one time, if they are many
 _FEW_TREES = 32
+_GROWING, _SCORING = 100, 1  # work per training row of a tree, per test row of a cell, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ class Growth:
     n_threads: int
     work: dict[str, Any]
 
-    def grow(self, field: Field, seeds: Sequence[Seed]) -> Iterator[Plant]:
+    def grow(
+        self, field: Field, seeds: Sequence[Seed], progress: Progress | None = None
+    ) -> Iterator[Plant]:
         """Grow the trees of one run. A seed whose fit would fail gives nothing."""
         waiting: list[_Sown] = []
         seconds, start = field.seconds, time.perf_counter()
@@ -93,14 +97,14 @@ class Growth:
             waiting.append(_Sown(twins, training, cells))
             n_rows += len(rows)
             if n_rows > _MOST_ROWS and len(waiting) >= _FEW_TREES:
-                yield from self._grow_together(field, waiting, start - seconds)
+                yield from self._grow_together(field, waiting, start - seconds, progress)
                 waiting, n_rows = [], 0
                 seconds, start = 0.0, time.perf_counter()
         if waiting:
-            yield from self._grow_together(field, waiting, start - seconds)
+            yield from self._grow_together(field, waiting, start - seconds, progress)
 
     def _grow_together(
-        self, field: Field, waiting: Sequence["_Sown"], start: float
+        self, field: Field, waiting: Sequence["_Sown"], start: float, progress: Progress | None
     ) -> Iterator[Plant]:
         ground = field.ground
         family = grow_family(
@@ -109,6 +113,8 @@ class Growth:
             [ground.member(_loosen(sown), _list_asked(field, sown)) for sown in waiting],
             sharing=self.sharing,
             n_threads=self.n_threads,
+            progress=progress,
+            work_per_row=_GROWING,
         )
         self.add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
@@ -137,6 +143,23 @@ class _Sown:
     seeds: list[Seed]
     training: Training
     cells: list[Cell]
+
+
+def count_work(seeds: Sequence[Seed], n_rows: int, train_score: bool) -> int:
+    """Count the work of growing and scoring, in the unit by which a bar advances."""
+    n_grown = sum(
+        n_rows if twins[0].split is None else twins[0].split.n_train for twins in _find_twins(seeds)
+    )
+    return _GROWING * n_grown + sum(count_scoring(seed, train_score) for seed in seeds)
+
+
+def count_scoring(seed: Seed, train_score: bool) -> int:
+    """Count the work of scoring all cells of a tree."""
+    split = seed.split
+    if split is None:
+        return 0
+    n_scored = len(split.test) + (split.n_train if train_score else 0)
+    return _SCORING * n_scored * len(seed.setting.candidates)
 
 
 def _find_twins(seeds: Sequence[Seed]) -> list[list[Seed]]:

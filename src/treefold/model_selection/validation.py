@@ -93,7 +93,7 @@ def cross_validate(
     n_jobs : int, default=None
         Threads. None means one, or what the estimator says; -1 all cores.
     verbose : int, default=0
-        How much to print.
+        1 shows on a terminal how much of the work is done.
     params : dict, default=None
         Passed to `fit` (such as `sample_weight`), or routed to fit, scorers and splitter if
         scikit-learn's metadata routing is enabled.
