@@ -447,6 +447,16 @@ def test_metadata_that_nobody_requested_have_the_same_outcome():
         )
 
 
+@pytest.mark.usefixtures("routing")
+def test_weights_that_a_pipelines_score_refuses_have_the_same_outcome():
+    tree = DecisionTreeClassifier().set_fit_request(sample_weight=True)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), tree)
+    options = {"params": {"sample_weight": DATA["weights"]}}
+    actual = outcome(lambda: ours.cross_validate(pipeline, X, Y, **options))
+    assert_same(actual, outcome(lambda: theirs.cross_validate(pipeline, X, Y, **options)))
+    assert np.isnan(actual[0]["test_score"]).all()
+
+
 # The other functions ------------------------------------------------------------------------------
 
 

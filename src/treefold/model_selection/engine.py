@@ -42,6 +42,7 @@ from treefold.model_selection.left_out import (
 from treefold.model_selection.pipelines import PipelineBatch, read_truth
 from treefold.model_selection.plants import Growth, Plant, Seed, count_scoring, count_work
 from treefold.model_selection.pooling import find_pooled, pool_scores, warn_of_pooling
+from treefold.model_selection.routing import refuses_to_score
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
 
@@ -171,9 +172,12 @@ class Engine:
         if not isinstance(self._estimator, Pipeline):
             return [self._shared]
         estimator = apply_parameters(self._estimator, self._parameters[candidate.number])
+        scoring = self._judge.scoring
         try:
             truth = read_truth(candidate.tree, self.data.y)
         except ValueError:
+            return []
+        if scoring and refuses_to_score(estimator, scoring.scorer, self._judge.score_params):
             return []
         return (
             PipelineBatch(self.data, truth, number, self._splits[number], estimator)

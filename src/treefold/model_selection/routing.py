@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-__all__ = ["Routed", "route"]
+__all__ = ["Routed", "refuses_to_score", "route"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,18 @@ def route(
         ) from None
     score = {} if scorer is None else routed.scorer.score
     return Routed(routed.splitter.split, routed.estimator.fit, score)
+
+
+def refuses_to_score(estimator: Any, scorer: Any, score_params: Mapping[str, Any]) -> bool:
+    """Whether a pipeline's own `score` would refuse what is routed to it."""
+    is_own = isinstance(scorer, _PassthroughScorer)
+    if not (is_own and score_params and get_config()["enable_metadata_routing"]):
+        return False
+    try:
+        process_routing(estimator, "score", **score_params)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def _from_fit(callee: str) -> MethodMapping:
