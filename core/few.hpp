@@ -45,7 +45,7 @@ public:
     }
     bool is_used(const Entry* line) const { return line->count != 0; }
 
-    // Cuts between the groups of the given codes, which ascend; see scan_means for the test.
+    // Cuts between the groups of the given codes, which ascend; see MeanScan for the test.
     template <class LineAt>
     void scan_cuts(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
                    LineAt&& line_at, Findings& findings) {

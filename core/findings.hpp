@@ -75,6 +75,13 @@ struct Findings {
     }
 };
 
+// Of one column in one node, by the number of rows on the left less one (mean_scans.hpp).
+struct RunningSums {
+    std::vector<double> sums;
+    std::vector<double> inverses;  // of the product of both sides' rows; NaN behind the last cut
+    size_t n_rows = 0;             // that the inverses are for
+};
+
 // Memory of one worker, used for node after node.
 template <class Slot>
 struct Scratch {
@@ -85,6 +92,7 @@ struct Scratch {
     std::vector<int64_t> counts;  // per class; all zero between searches
     std::vector<uint64_t> pairs;  // code << 32 | row
     std::vector<uint32_t> spare;
+    RunningSums sums;
     std::vector<Grouping> survivors;
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,

@@ -15,59 +15,9 @@
 #include <cmath>
 
 #include "class_scans.hpp"
-#include "lanes.hpp"
-#include "order_view.hpp"
+#include "mean_scans.hpp"
 
 namespace treefold {
-
-// Regression. With d the sum of y - mean on the left, the quality of a cut is n^2 d^2 / (n_l n_r). d is off by at most
-// node.error in float64; a cut stays pending if it could still be the best, and floor rises with what
-// a cut surely reaches.
-//
-// Where n times the sum of the targets has at most 53 bits (whole numbers, and small nodes of any short
-// numbers), rows add n y - sum(y) instead: D = n d without an error, and D^2 / (n_l n_r) is the
-// exact quality, rounding by rounding.
-struct MeanStep {
-    const double* y;
-    double factor, mean;
-    double operator()(uint32_t row) const { return factor * y[row] - mean; }
-};
-inline MeanStep step_of(const NodeView<MeanTarget<2>>& node) {
-    return {node.target.y.data(), node.factor * node.target.unit, node.mean};
-}
-inline void offer_mean(const NodeView<MeanTarget<2>>& node, Pending cut, double d, double product,
-                       Findings& findings) {
-    if (node.is_exact) {
-        double quality = d * d / product;
-        if (quality >= findings.floor)
-            findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
-        return;
-    }
-    double scale = node.scale / product;
-    double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
-    cut.upper = most * most * scale * (1 + kSlack);
-    if (cut.upper < findings.floor) return;
-    findings.pending.push_back(cut);
-    findings.floor = std::max(findings.floor, least * least * scale * (1 - kSlack));
-}
-
-template <class Code>
-void scan_means(const NodeView<MeanTarget<2>>& node, const OrderView<Code>& order,
-                Findings& findings) {
-    double n = static_cast<double>(order.words.size()), inverse_scale = (1 - kSlack) / node.scale;
-    SumTest test{n, node.error, findings.floor * inverse_scale};
-    MeanStep step = step_of(node);
-    scan_sums(
-        0, order.words.size() - 1, 0.0, test,
-        [step, words = order.words.data()](size_t k) { return step(words[k]); },
-        [&](size_t k, double d) {
-            if (!order.is_legal(k, node.rules.min_samples_leaf)) return;
-            double n_left = static_cast<double>(k + 1);
-            offer_mean(node, {order.column, order.code(k), order.code(k + 1), 0.0}, d,
-                       n_left * (n - n_left), findings);
-            test.limit = findings.floor * inverse_scale;
-        });
-}
 
 // Can the kernels search this node?
 template <class Target>
@@ -105,7 +55,7 @@ bool scan_in_float64(const NodeView<Target>& node, const OrderView<Code>& order,
             ClassScan(node, order, scratch, findings).run();
         return true;
     } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-        scan_means(node, order, findings);
+        MeanScan(node, order, scratch.sums, findings).run();
         return true;
     }
     return false;
@@ -122,7 +72,7 @@ bool scan_list_in_float64(const NodeView<Target>& node, const ListView& list,
     return false;
 }
 
-// The mean and the error bound of scan_means, in units of the target's grid. A sum of n terms of at most
+// The mean and the error bound of MeanScan, in units of the target's grid. A sum of n terms of at most
 // sum |y - mean| <= sqrt(n spread) is off by less than n + 4 roundings of it, and the mean by one of its own.
 template <class Target>
 void prepare_float64(NodeView<Target>& node, const Description& description) {

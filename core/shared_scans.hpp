@@ -235,7 +235,7 @@ void scan_shared_classes(const Crew<ClassTarget<int64_t>>& crew, const OrderView
     }
 }
 
-// Means: sums of y - mean per lane, each with the error bound of its own node (scan_means has the algebra).
+// Means: sums of y - mean per lane, each with the error bound of its own node (mean_scans.hpp has the algebra).
 class SharedMeanScan {
 public:
     using Target = MeanTarget<2>;
