@@ -41,7 +41,7 @@ private:
     Split find_small(const Node<Target>& node, const NodeView<Target>& view, Desk<Target>& desk) {
         if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
             Search<Target> search(*node.layout, view, desk.scratch, desk.findings);
-            SmallSearch(shop_.table, view, desk.scratch.survivors, desk.findings)
+            SmallSearch(shop_.table, view, desk.scratch.small, desk.findings)
                 .run([&](uint32_t column) { search.column(column); });
         }
         return std::move(desk.findings.best);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "lanes.hpp"
 #include "rules.hpp"
 #include "split.hpp"
 #include "target.hpp"
@@ -38,10 +40,20 @@ struct Pending {
     double upper;
 };
 
-// A cut of a small node by the rows that go left, as bits; `upper` as above (small.hpp).
-struct Grouping {
-    uint32_t column, left;
-    float upper;
+// What a search of a small node keeps of each column until all are added up (small.hpp).
+struct SmallMemory {
+    using Codes = std::array<IntLanes, 2>;  // of rows 0 to 7, and of rows 8 to 15
+    struct Grouping {
+        uint32_t column, left;  // the rows that go left, as bits
+    };
+    std::vector<Codes> codes;
+    std::vector<std::array<FloatLanes, 2>>
+        upper;  // a bound of the quality of the cut after each row
+    std::vector<Grouping> survivors;
+
+    void reserve(size_t n_columns) {
+        if (codes.size() < n_columns) codes.resize(n_columns), upper.resize(n_columns);
+    }
 };
 
 struct Findings {
@@ -93,7 +105,7 @@ struct Scratch {
     std::vector<uint64_t> pairs;  // code << 32 | row
     std::vector<uint32_t> spare;
     RunningSums sums;
-    std::vector<Grouping> survivors;
+    SmallMemory small;
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
     std::vector<uint32_t> chosen;  // and those of a candidate
