@@ -210,6 +210,7 @@ private:
         shop_.desk(worker).work.count_search(1, node.size());
         node.split = finder_.find(node, worker);
         if (!node.split.exists()) return false;
+        tree.prefetch(node.split);
         divider_.divide_rows(node, worker);
         node.left.record = tree.add_nodes(2);
         node.right.record = node.left.record + 1;
