@@ -537,7 +537,8 @@ private:
 
     const Plan& plan_for(bool keeps_orders) {
         if (!owner_ || owner_->plan().keeps_orders != keeps_orders)
-            owner_ = std::make_unique<PlanOwner>(table_, view_.n_classes, keeps_orders, workers_);
+            owner_ = std::make_unique<PlanOwner>(
+                table_, PlanWishes{view_.n_classes, keeps_orders, seats_.size() == 1}, workers_);
         return owner_->plan();
     }
 

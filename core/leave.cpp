@@ -10,7 +10,7 @@ namespace {
 template <class Target>
 Left leave_each(const Table& table, const TargetView& view, Member& member, const Target& target,
                 Workers& workers) {
-    PlanOwner owner(table, view.n_classes, true, workers);
+    PlanOwner owner(table, {view.n_classes, true, false}, workers);
     Workshop<Target> shop(table, owner.plan(), workers);
     Answers answers(table.n_rows, Target::is_classification ? target.width() : 1);
     Kinds kinds = sort_into_kinds(target, member.weights, member.rows, table.n_rows);

@@ -48,10 +48,16 @@ struct Plan {
     }
 };
 
+struct PlanWishes {
+    int n_classes;  // 0: regression
+    bool keeps_orders;
+    bool is_single;  // is there one member only?
+};
+
 // The memory behind a plan. Not to be moved or copied: the plan points into it.
 class PlanOwner {
 public:
-    PlanOwner(const Table& table, int n_classes, bool keeps_orders, Workers& workers);
+    PlanOwner(const Table& table, const PlanWishes& wishes, Workers& workers);
     PlanOwner(const PlanOwner&) = delete;
     PlanOwner& operator=(const PlanOwner&) = delete;
     const Plan& plan() const { return plan_; }
