@@ -117,24 +117,12 @@ private:
     void offer(size_t count, const std::vector<uint32_t>& codes, bool with_missing) {
         std::optional<double> quality = judge(node_, scratch_.left, rows_, scratch_, findings_);
         if (!quality) return;
-        findings_.offer(make_split({codes.data(), count}, with_missing, *quality));
-    }
-
-    // Normalised: the left set holds the lowest category present.
-    Split make_split(std::span<const uint32_t> codes, bool with_missing, double quality) const {
-        Split split;
-        split.quality = quality;
-        split.column = column_;
-        split.is_categorical = true;
+        Split split =
+            categorical_split(*quality, column_, n_codes_, {codes.data(), count}, scratch_.present);
         split.saw_missing = missing_rows_ != 0;
-        split.left_set.assign(n_codes_ / 64 + 1, 0);
-        for (uint32_t code : codes) split.left_set[code / 64] |= uint64_t{1} << (code % 64);
-        split.missing_left = with_missing;
-        if (has_bit(split.left_set.data(), scratch_.present[0])) return split;
-        for (uint32_t code : scratch_.present)
-            split.left_set[code / 64] ^= uint64_t{1} << (code % 64);
-        split.missing_left = !with_missing;
-        return split;
+        bool holds_codes = has_bit(split.left_set.data(), codes[0]);
+        split.missing_left = holds_codes == with_missing;
+        findings_.offer(std::move(split));
     }
 
     const NodeView<Target>& node_;

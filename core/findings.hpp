@@ -94,6 +94,12 @@ struct RunningSums {
     size_t n_rows = 0;             // that the inverses are for
 };
 
+// A category in a node: the sum of its rows' targets and how many they are (mean_categories.hpp).
+struct MeanCategory {
+    double sum = 0, count = 0, mean = 0;
+    uint32_t code = 0;
+};
+
 // Memory of one worker, used for node after node.
 template <class Slot>
 struct Scratch {
@@ -106,6 +112,7 @@ struct Scratch {
     std::vector<uint32_t> spare;
     RunningSums sums;
     SmallMemory small;
+    std::vector<MeanCategory> mean_categories;
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
     std::vector<uint32_t> chosen;  // and those of a candidate

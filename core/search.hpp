@@ -17,6 +17,7 @@
 #include "few.hpp"
 #include "findings.hpp"
 #include "kernels.hpp"
+#include "mean_categories.hpp"
 #include "numeric.hpp"
 #include "rows.hpp"
 
@@ -123,6 +124,12 @@ private:
 
     template <class Code>
     bool histogram(uint32_t at, const Column& column, const Code* codes) {
+        if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            if (column.is_categorical && MeanCategories::serves(node_, column))
+                return MeanCategories(node_, at, column.n_codes, scratch_.mean_categories,
+                                      findings_)
+                    .run(codes);
+        }
         size_t width = node_.target.width();
         reserve_histogram(scratch_, column.n_codes, width);
         for (uint32_t row : node_.rows) {

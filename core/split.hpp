@@ -39,6 +39,22 @@ inline void single_out(Split& split, uint32_t n_codes) {
     split.left_set[split.code / 64] |= uint64_t{1} << (split.code % 64);
 }
 
+// Some of the categories present in the node against the others; the left set is the one with the lowest of all.
+inline Split categorical_split(double quality, uint32_t column, uint32_t n_codes,
+                               std::span<const uint32_t> chosen,
+                               std::span<const uint32_t> present) {
+    Split split;
+    split.quality = quality;
+    split.column = column;
+    split.is_categorical = true;
+    split.left_set.assign(n_codes / 64 + 1, 0);
+    auto flip = [&](uint32_t code) { split.left_set[code / 64] ^= uint64_t{1} << (code % 64); };
+    for (uint32_t code : chosen) flip(code);
+    if ((split.left_set[present[0] / 64] >> (present[0] % 64) & 1) == 0)
+        for (uint32_t code : present) flip(code);
+    return split;
+}
+
 // Sets as binary numbers of equal length.
 inline int compare_sets(std::span<const uint64_t> a, std::span<const uint64_t> b) {
     for (size_t k = a.size(); k-- > 0;)

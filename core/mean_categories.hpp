@@ -1,0 +1,94 @@
+// Categories of a mean where every sum is exact in float64 (NodeView::is_exact): as categorical.hpp decides, rounding by
+// rounding, without integers of 128 bits. (Abalone: 1.15 times as fast a growth.)
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "kernels.hpp"
+
+namespace treefold {
+
+class MeanCategories {
+public:
+    using Target = MeanTarget<2>;
+    static constexpr size_t kMostCategories = 64;
+
+    static bool serves(const NodeView<Target>& node, const Column& column) {
+        return node.has_kernel && node.is_exact && !column.has_missing &&
+               column.n_codes <= kMostCategories;
+    }
+
+    MeanCategories(const NodeView<Target>& node, uint32_t column, uint32_t n_codes,
+                   std::vector<MeanCategory>& categories, Findings& findings)
+        : node_(node), column_(column), n_codes_(n_codes), categories_(categories),
+          findings_(findings) {}
+
+    // Returns whether the column varies in this node.
+    template <class Code>
+    bool run(const Code* codes) {
+        categories_.assign(n_codes_, {});
+        const double *y = node_.target.y.data(), unit = node_.target.unit;
+        for (uint32_t row : node_.rows) {
+            MeanCategory& category = categories_[codes[row]];
+            category.sum += y[row] * unit;
+            category.count += 1.0;
+        }
+        list_present();
+        if (n_present_ < 2) return false;
+        std::sort(categories_.begin(), categories_.end(),
+                  [](const MeanCategory& a, const MeanCategory& b) {
+                      return a.mean != b.mean ? a.mean < b.mean : a.code < b.code;
+                  });
+        try_prefixes();
+        return true;
+    }
+
+private:
+    void list_present() {
+        for (uint32_t code = 0; code < n_codes_; ++code) {
+            MeanCategory& category = categories_[code];
+            if (category.count == 0.0) continue;
+            present_[n_present_] = code;
+            category.code = code;
+            category.mean = category.sum / category.count;
+            categories_[n_present_++] = category;
+        }
+        categories_.resize(n_present_);
+    }
+
+    // Equal means move together; if all are equal the lowest category goes alone.
+    void try_prefixes() {
+        double n = static_cast<double>(node_.totals.rows), sum = 0.0, n_left = 0.0;
+        bool all_equal = categories_.front().mean == categories_.back().mean;
+        std::array<uint32_t, kMostCategories> chosen;
+        for (size_t k = 0; k + 1 < n_present_; ++k) {
+            const MeanCategory& category = categories_[k];
+            sum += category.sum;
+            n_left += category.count;
+            chosen[k] = category.code;
+            if (all_equal || category.mean != categories_[k + 1].mean)
+                offer({chosen.data(), k + 1}, n * sum - n_left * node_.mean, n_left);
+            if (all_equal) return;
+        }
+    }
+
+    void offer(std::span<const uint32_t> chosen, double d, double n_left) {
+        double smallest = static_cast<double>(node_.rules.min_samples_leaf);
+        double n_right = static_cast<double>(node_.totals.rows) - n_left;
+        if (n_left < smallest || n_right < smallest) return;
+        double quality = d * d / (n_left * n_right);
+        if (quality < findings_.floor) return;
+        findings_.offer(
+            categorical_split(quality, column_, n_codes_, chosen, {present_.data(), n_present_}));
+    }
+
+    const NodeView<Target>& node_;
+    uint32_t column_, n_codes_;
+    std::vector<MeanCategory>& categories_;
+    Findings& findings_;
+    std::array<uint32_t, kMostCategories> present_;
+    size_t n_present_ = 0;
+};
+
+}  // namespace treefold
