@@ -8,12 +8,11 @@ import pytest
 
 import treefold
 
-NEEDS_AN_EXTRA = {"cli", "fit_command"}
+NEEDS_AN_EXTRA = ("cli", "command")
 MODULES = [
     module.name.removeprefix("treefold.")
     for module in pkgutil.walk_packages(treefold.__path__, "treefold.")
-    if not module.name.startswith("treefold._")
-    and module.name.removeprefix("treefold.") not in NEEDS_AN_EXTRA
+    if not module.name.startswith("treefold._") and module.name.split(".")[1] not in NEEDS_AN_EXTRA
 ]
 
 

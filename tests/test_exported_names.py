@@ -74,7 +74,7 @@ def test_every_public_name_has_an_example(name: str, value: object) -> None:
 MODULES = sorted(
     module.name
     for module in pkgutil.iter_modules(treefold.__path__)
-    if not module.name.startswith("_") and module.name not in ("cli", "fit_command")
+    if not module.name.startswith("_") and module.name not in ("cli", "command")
 )
 
 

@@ -47,7 +47,7 @@ def nest_by_hand(model, y, splits, weights=None):
 @pytest.mark.parametrize("rule", ["best", "one_se"])
 def test_the_nested_score_is_that_of_the_same_fit_without_the_held_out_rows(name, rule):
     splits = list(SPLITTERS[name].split(X, CLASSES))
-    model, _ = fit(DecisionTreeClassifierCV(cv=splits, rule=rule), CLASSES, nested=True)
+    model, evidence = fit(DecisionTreeClassifierCV(cv=splits, rule=rule), CLASSES, nested=True)
     nested = model.evaluation_.nested
     numbers = []
     for place, (number, again, test) in enumerate(nest_by_hand(model, CLASSES, splits)):
@@ -55,6 +55,7 @@ def test_the_nested_score_is_that_of_the_same_fit_without_the_held_out_rows(name
         shares = again.predict_proba(X[test])[:, 1]
         score = -brier_score_loss(CLASSES[test] == "yes", shares)
         assert nested["test_score"][place] == pytest.approx(score, abs=1e-12)
+        np.testing.assert_array_equal(evidence.nested_predictions[number][:, 1], shares)
         assert nested["inner_score"][place] == pytest.approx(again.best_score_, abs=1e-12)
         chosen = {**again.best_params_}
         assert nested["best_params"][place].items() <= chosen.items()

@@ -55,6 +55,8 @@ class Evidence:
     nested: bool = False
     n_permutations: int = 0
     importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
+    nested_predictions: dict[int, NDArray[np.float64]] | None = None  # by outer split
+    n_trees: int = 0  # that were grown
 
 
 class CrossValidatedTree:
@@ -118,6 +120,10 @@ class CrossValidatedTree:
         n_permutations = 0 if is_pooled else wanted.n_permutations
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
         wanted.importance = found.importance
+        if nested is not None and nested_fit is not None:
+            wanted.nested_predictions = nested_fit.predict()
+        n_inner = 0 if nested_fit is None else nested_fit.n_trainings
+        wanted.n_trees = len(settings) * (1 + len(splits) + n_inner)
         facts = {
             "scorer_": scoring.scorer,
             "n_splits_": len(splits),

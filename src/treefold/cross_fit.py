@@ -27,7 +27,7 @@ from treefold.stability import FoldTree, compute_stability
 from treefold.stems import TUNABLE, Judge, Parameters, Setting, Stem
 from treefold.tuning import Trials, find_strengths, thin
 
-__all__ = ["Candidates", "CrossFit", "Found", "find_candidates"]
+__all__ = ["Candidates", "CrossFit", "Found", "find_candidates", "predict_nodes"]
 
 Floats = NDArray[np.float64]
 
@@ -123,7 +123,7 @@ class CrossFit:
                     losses.append(measure_importance(self.judge, tree, split, n_permutations))
                 leaves = self._find_leaves(tree)
                 roots.append(self.judge.score_root(stem, split))
-                predictions.append(_predict(tree, leaves[split.test]))
+                predictions.append(predict_nodes(tree, leaves[split.test]))
                 yield FoldTree(tree, leaves, split.test)
 
         target = self.ground.target
@@ -249,8 +249,9 @@ def _sort(params: Parameters) -> Parameters:
     return {name: params[name] for name in TUNABLE if name in params}
 
 
-def _predict(tree: _native.Tree, leaves: NDArray[np.int64]) -> Floats:
-    values = tree.value[leaves]
+def predict_nodes(tree: _native.Tree, nodes: NDArray[np.int64]) -> Floats:
+    """Give what nodes predict: class shares, or one number each."""
+    values: Floats = tree.value[nodes]
     return values if tree.n_classes else values[:, 0]
 
 

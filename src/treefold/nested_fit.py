@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.cross_fit import Candidates, CrossFit, find_candidates
+from treefold.cross_fit import Candidates, CrossFit, find_candidates, predict_nodes
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
+from treefold.replay import replay_nodes
+from treefold.stems import Stem
 from treefold.tuning import Trials, choose
 
 __all__ = ["NestedFit"]
@@ -32,6 +34,8 @@ class _Outer:
     candidates: list[Candidates] = field(default_factory=list)  # of each setting
     own: list[Floats] = field(default_factory=list)  # their scores on the outer split
     scores: dict[tuple[int, int], Floats] = field(default_factory=dict)  # by setting and inner
+    setting: int = -1  # of the chosen candidate
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 class NestedFit:
@@ -46,6 +50,11 @@ class NestedFit:
         """How much `evaluate` does, in the unit of `CrossFit.work`."""
         n_rows = sum(_count_rows(training.packed) for training in self._trainings)
         return self._fit.count_work(n_rows)
+
+    @property
+    def n_trainings(self) -> int:
+        """Number of inner training sets that differ."""
+        return len(self._trainings)
 
     def evaluate(self, rule: str, progress: Progress) -> dict[str, Any] | None:
         """Choose for each outer split and score the choice; None if no split has inner splits.
@@ -65,13 +74,30 @@ class NestedFit:
                 params = outer.candidates[setting].params
                 outer.scores[setting, inner] = judge.score(stem, splits[inner], params)
         choices = [self._choose(outer, rule) for outer in self._outers.values()]
-        params, inner_scores, scores = zip(*choices, strict=True)
+        inner_scores, scores = zip(*choices, strict=True)
         return {
             "test_score": np.array(scores),
-            "best_params": list(params),
+            "best_params": [outer.params for outer in self._outers.values()],
             "inner_score": np.array(inner_scores),
             "split": np.array(list(self._outers)),
         }
+
+    def predict(self) -> dict[int, Floats]:
+        """Give, by the number of the outer split, what was chosen for it predicts there."""
+        predictions: dict[int, Floats] = {}
+        for setting in sorted({outer.setting for outer in self._outers.values()}):
+            for number, stem in self._fit.grow_again(setting):
+                outer = self._outers.get(number)
+                if outer is not None and outer.setting == setting:
+                    predictions[number] = self._predict(stem, number, outer.params)
+        return predictions
+
+    def _predict(self, stem: Stem, number: int, params: dict[str, Any]) -> Floats:
+        n_threads = self._fit.judge.n_threads
+        rows = self._fit.splits[number].test
+        leaves = self._fit.ground.find_leaves(stem.tree, rows, n_threads)
+        nodes = replay_nodes(stem.tree, leaves, stem.cells([params]), n_threads)[0]
+        return predict_nodes(stem.tree, nodes)
 
     def _find_candidates(self) -> None:
         for setting, each in enumerate(self._fit.settings):
@@ -83,7 +109,7 @@ class NestedFit:
                 self._outers[number].candidates.append(candidates)
                 self._outers[number].own.append(own)
 
-    def _choose(self, outer: _Outer, rule: str) -> tuple[dict[str, Any], float, float]:
+    def _choose(self, outer: _Outer, rule: str) -> tuple[float, float]:
         by_setting = [
             np.stack([outer.scores[setting, inner] for inner in outer.inner], axis=1)
             for setting in range(len(self._fit.settings))
@@ -94,8 +120,10 @@ class NestedFit:
             np.concatenate(by_setting),
         )
         index = choose(trials, rule)
-        score = float(np.concatenate(outer.own)[index])
-        return dict(trials.params[index]), float(trials.means[index]), score
+        outer.params = dict(trials.params[index])
+        ends = np.cumsum([len(each.params) for each in outer.candidates])
+        outer.setting = int(np.searchsorted(ends, index, side="right"))
+        return float(trials.means[index]), float(np.concatenate(outer.own)[index])
 
     def _list_rows(self, key: int) -> NDArray[np.uint32]:
         bits = np.unpackbits(self._trainings[key].packed, count=self._fit.ground.n_rows)

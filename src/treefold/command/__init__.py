@@ -1,0 +1,15 @@
+"""The commands `fit`, `predict` and `show`, in the order of the data.
+
+    mistakes, options       what the user is told; what the user asked
+    sniffing, reading       which kind of file it is; its rows, at once or batch by batch
+    target, triage          what is to be predicted; which columns are used, and why not the others
+    folds, leakage          who holds out which rows; a column that gives the target away
+    fitting                 the tree, with all of its evidence
+    measures, thresholds    scores for people; what a threshold finds
+    findings                everything about a fit, as one document: what `--json` prints
+    drawing, words          the tree, the path of scores; the findings as text
+    conversion, predict     columns of other files as the model knows them; answers, row by row
+    show                    a model file as text, JSON, DOT, SQL or SVG
+
+Options and exit codes are `treefold.cli`'s.
+"""

@@ -1,0 +1,243 @@
+"""The tree as a list of nodes, and as lines; the path of scores as columns of numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from treefold.command.target import Target
+from treefold.model import Tree
+
+__all__ = ["describe_paths", "draw_path", "draw_tree", "list_nodes", "show_number", "show_score"]
+
+_TREE_LINES = 13
+_PATH_POINTS = 9
+_LABELS = 40  # characters that the categories of a side may take
+
+
+def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
+    """List the nodes in preorder: what leads to them, what they hold, how steady they are."""
+    tree, found = model.tree_, model.stability_
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    conditions, depths = ["all rows"] * tree.node_count, [0] * tree.node_count
+    nodes = []
+    for node in range(tree.node_count):
+        one: dict[str, Any] = {
+            "node": node,
+            "depth": depths[node],
+            "condition": conditions[node],
+            "rows": int(tree.n_node_samples[node]),
+            **_describe_value(tree, found, node, target),
+            "heldout_rows": int(found["heldout_rows"][node]),
+            "is_leaf": left[node] < 0,
+        }
+        if left[node] >= 0:
+            conditions[left[node]], conditions[right[node]] = _describe_sides(tree, node)
+            depths[left[node]] = depths[right[node]] = depths[node] + 1
+            one["split"] = _describe_split(tree, found, node, (left[node], right[node]))
+        nodes.append(one)
+    return nodes
+
+
+def _describe_value(tree: Tree, found: Any, node: int, target: Target) -> dict[str, Any]:
+    """What a node predicts, and what its held-out rows say to that."""
+    value, heldout = tree.value[node, 0], float(found["heldout_value"][node])
+    seen = None if np.isnan(heldout) else heldout
+    if not target.is_class:
+        return {"value": float(value[0]), "heldout_value": seen}
+    predicted = int(value.argmax())
+    label = target.classes[predicted]
+    if not target.is_binary:
+        share = float(value[predicted])
+        return {"class": str(label), "share": share, "heldout_share": seen}
+    if label != target.positive and seen is not None:
+        seen = 1 - seen
+    share = float(value[target.classes.index(target.positive)])
+    return {"class": str(label), "share": share, "heldout_share": seen}
+
+
+def _describe_split(tree: Tree, found: Any, node: int, children: tuple[int, int]) -> dict[str, Any]:
+    low, high = float(found["threshold_min"][node]), float(found["threshold_max"][node])
+    return {
+        "column": str(tree.schema.names[tree.feature[node]]),  # type: ignore[index]
+        "children": list(children),
+        "folds_same_column": int(found["n_same_column"][node]),
+        "folds": int(found["n_folds"][node]),
+        "cut_from": None if np.isnan(low) else _show_cut(tree, node, low),
+        "cut_to": None if np.isnan(high) else _show_cut(tree, node, high),
+    }
+
+
+def _describe_sides(tree: Tree, node: int) -> tuple[str, str]:
+    """What goes left, and what goes right, in few characters."""
+    column = int(tree.feature[node])
+    name = str(tree.schema.names[column])  # type: ignore[index]
+    threshold = float(tree.threshold[node])
+    if np.isposinf(threshold):
+        return f"{name} is present", f"{name} is missing"
+    if tree.is_categorical(node):
+        goes_left = tree.categories_left(node)
+        taken = set(goes_left)
+        rest = [label for label in tree.schema.categories[column] if label not in taken]
+        left, right = f"{name} is {_list(goes_left)}", f"{name} is {_list(rest)}"
+    else:
+        cut = _show_cut(tree, node, threshold)
+        left, right = f"{name} <= {cut}", f"{name} > {cut}"
+    if not tree.had_missing(column):
+        return left, right
+    if tree.missing_go_to_left[node]:
+        return f"{left} or missing", right
+    return left, f"{right} or missing"
+
+
+def _show_cut(tree: Tree, node: int, threshold: float) -> str:
+    if tree.schema.families.get(int(tree.feature[node])) == "date":
+        return tree.show_threshold(node, 0, threshold)
+    return show_number(threshold)
+
+
+def show_number(value: float) -> str:
+    """Write a number with as many digits as people read."""
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
+
+
+def show_score(value: float) -> str:
+    """Write a score with four digits, and without a minus before zero."""
+    return f"{round(value, 4) + 0.0:.4f}"
+
+
+def _list(labels: Sequence[Any]) -> str:
+    """List labels as long as there is room; say how many more there are."""
+    shown: list[str] = []
+    for label in labels:
+        if shown and len(", ".join([*shown, str(label)])) > _LABELS:
+            break
+        shown.append(str(label))
+    rest = len(labels) - len(shown)
+    return ", ".join(shown) + (f" or {rest} more" if rest else "")
+
+
+# Lines ------------------------------------------------------------------------------------------
+
+
+def draw_tree(nodes: Sequence[dict[str, Any]], target: dict[str, Any], width: int) -> list[str]:
+    """Draw the first levels of a tree, a line per node."""
+    limit = _choose_depth(nodes)
+    shown = [node for node in nodes if node["depth"] <= limit]
+    room = width - 56
+    value, heldout = _title(target)
+    head = f"{'':{room}} {'rows':>7} {value:>8} {heldout:>8}  same split in, cut at"
+    lines = [head]
+    ends: list[bool] = []  # per level: whether the branch that leads here is the last one
+    parents = {
+        child: node for node in nodes if "split" in node for child in node["split"]["children"]
+    }
+    for node in shown:
+        parent = parents.get(node["node"])
+        is_left = parent is not None and parent["split"]["children"][0] == node["node"]
+        ends = [*ends[: max(0, node["depth"] - 1)], not is_left] if parent else []
+        text = _indent(ends) + node["condition"]
+        if node["depth"] == limit and not node["is_leaf"]:
+            text = f"{_clip(text, room - 4)} ..."
+        steady = _describe_steadiness(parent["split"]) if parent and is_left else ""
+        label = node["class"] if value == "class" else ""
+        share, seen = _show_value(node, "share", label), _show_value(node, "heldout_share")
+        numbers = f"{node['rows']:>7,} {share:>8} {seen:>8}"
+        lines.append(f"{_clip(text, room):{room}} {numbers}  {steady}".rstrip())
+    return lines
+
+
+def _title(target: dict[str, Any]) -> tuple[str, str]:
+    if target["task"] == "regression":
+        return "mean", "held out"
+    if target["positive"] is not None:
+        return _clip(f"'{target['positive']}'", 8), "held out"
+    return "class", "held out"
+
+
+def _choose_depth(nodes: Sequence[dict[str, Any]]) -> int:
+    """The deepest level down to which the tree fits."""
+    depths = np.bincount([node["depth"] for node in nodes]).cumsum()
+    return max(1, int(np.searchsorted(depths, _TREE_LINES, side="right")) - 1)
+
+
+def _indent(ends: Sequence[bool]) -> str:
+    if not ends:
+        return ""
+    above = "".join("  " if is_last else "│ " for is_last in ends[:-1])
+    return above + ("└ " if ends[-1] else "├ ")
+
+
+def _show_value(node: dict[str, Any], name: str, label: str = "") -> str:
+    value = node.get(name) if "share" in node else node[name.replace("share", "value")]
+    if value is None:
+        return "-"
+    if "share" not in node:
+        return show_number(float(f"{value:.4g}"))
+    return f"{_clip(label, 3)} {value:.0%}" if label and name == "share" else f"{value:.1%}"
+
+
+def _describe_steadiness(split: dict[str, Any]) -> str:
+    text = f"{split['folds_same_column']} of {split['folds']} folds"
+    low, high = split["cut_from"], split["cut_to"]
+    return text if low is None or low == high else f"{text}, {low}..{high}"
+
+
+def _clip(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    cut = text[: width - 1]
+    words = text[:width].rsplit(" ", 1)[0]
+    return (words if len(words) > 0.7 * width else cut).rstrip(", ") + "…"
+
+
+def draw_path(path: Sequence[dict[str, Any]], title: str) -> list[str]:
+    """Draw the path of scores over leaves in three lines; the choice is marked."""
+    points = _thin(path)
+    leaves = [f"{one['leaves']:,}" for one in points]
+    scores = [show_score(one["score"]) for one in points]
+    marks = [_mark(one) for one in points]
+    columns = list(zip(leaves, scores, marks, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    heads = ("leaves", title, "")
+    width = max(map(len, heads))
+    return [
+        f"{head:{width}}  "
+        + "  ".join(
+            f"{column[line]:>{size}}" for column, size in zip(columns, widths, strict=True)
+        ).rstrip()
+        for line, head in enumerate(heads)
+    ]
+
+
+def _mark(one: dict[str, Any]) -> str:
+    if one["is_chosen"]:
+        return "chosen"
+    return "best" if one["is_best"] else ""
+
+
+def _thin(path: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pick some sizes, evenly over their logarithm, the chosen and the best one among them."""
+    sizes = np.log([one["leaves"] for one in path])
+    must = {place for place, one in enumerate(path) if one["is_chosen"] or one["is_best"]}
+    n_more = max(2, _PATH_POINTS - len(must))
+    near = {int(np.abs(sizes - size).argmin()) for size in np.linspace(sizes[0], sizes[-1], n_more)}
+    return [path[place] for place in sorted(must | near)]
+
+
+def _enclose(condition: str) -> str:
+    return f"({condition})" if " or " in condition else condition
+
+
+def describe_paths(tree: Tree) -> Any:
+    """Tell for every node which conditions lead there, as a pyarrow array of text."""
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    texts = ["all rows"] + [""] * (tree.node_count - 1)
+    for node in range(tree.node_count):
+        if left[node] < 0:
+            continue
+        before = "" if node == 0 else f"{texts[node]} and "
+        to_left, to_right = map(_enclose, _describe_sides(tree, node))
+        texts[left[node]], texts[right[node]] = before + to_left, before + to_right
+    return pa.array(texts)

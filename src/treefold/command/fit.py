@@ -1,0 +1,179 @@
+"""What `treefold fit` does, from the file to the last line."""
+
+import json
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from treefold import __version__, save
+from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
+from treefold.command.fitting import Study, fit_tree, read_weights
+from treefold.command.folds import make_folds
+from treefold.command.leakage import find_giveaways
+from treefold.command.measures import choose_measure
+from treefold.command.mistakes import UserError, say, shorten
+from treefold.command.options import FitOptions
+from treefold.command.reading import open_rows, read_table
+from treefold.command.target import Target, read_target, require_column
+from treefold.command.testing import score_test_file
+from treefold.command.triage import Chosen, choose_columns
+from treefold.command.words import write_findings
+from treefold.table import Table
+
+__all__ = ["run_fit"]
+
+_WIDTH = 100  # where there is no terminal
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Seconds since the program started, by what they were spent on."""
+
+    begin: float
+    imports: float
+    reading: float = 0.0
+
+    def split(self) -> dict[str, float]:
+        total = time.perf_counter() - self.begin
+        rest = total - self.imports - self.reading
+        return {"imports": self.imports, "reading": self.reading, "rest": rest, "total": total}
+
+
+def run_fit(options: FitOptions, begin: float) -> None:
+    """Read, fit, write, print. `begin` is when the program started."""
+    clock = _Clock(begin, time.perf_counter() - begin)
+    start = time.perf_counter()
+    with open_rows(options.data) as rows:
+        table, kind = read_table(rows), rows.description
+    clock.reading = time.perf_counter() - start
+    found: dict[str, Any] = {"treefold": __version__}
+    result = _study(table, options, found)
+    found["read"] = {"file": options.data, "kind": kind, **found["read"]}
+    if options.test is not None:
+        found["scores"]["rows"]["test"] = score_test_file(result, options)
+    found["wrote"] = _write(result.model, options)
+    found["next"] = _suggest(found, options)
+    found["work"] = {"trees": result.evidence.n_trees, "seconds": clock.split()}
+    _print(found, options)
+
+
+def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> Result:
+    """Fit, and note everything that was found out on the way."""
+    n_rows = table.num_rows
+    table, target = _take_target(table, options)
+    chosen = choose_columns(table, options)
+    found["read"] = {
+        "rows": n_rows,
+        "columns": table.num_columns,
+        "rows_without_target": n_rows - table.num_rows,
+    }
+    found["target"], found["columns"] = describe_target(target), describe_columns(chosen)
+    found["missing"] = chosen.missing
+    encoded = _encode(chosen, options)
+    found["warnings"] = _warn(encoded, target)
+    found["hints"] = chosen.hints
+    folds = make_folds(encoded, target, table, options)
+    found["folds"] = {
+        "number": folds.n_folds,
+        "splits": len(folds.splits),
+        "duplicates": folds.n_duplicates,
+        "description": folds.description,
+    }
+    weights = None
+    if options.weights is not None:
+        weights = read_weights(table[options.weights], options.weights)
+    study = Study(encoded, target, weights, folds, choose_measure(target, options))
+    result = Result(study, *fit_tree(study, options))
+    found.update(describe_fit(result))
+    return result
+
+
+def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target]:
+    """Leave out rows without a target."""
+    column = require_column(table, options.target, "--target")
+    if column.null_count:
+        table = table.filter(column.is_valid())
+    if table.num_rows == 0:
+        raise UserError(f"Target '{options.target}' has no values at all.")
+    target = read_target(table[options.target], options.target, options.task, options.positive)
+    if options.class_weight is not None and not target.is_class:
+        raise UserError("--class-weight is for classes, but the target is a number.")
+    return table, target
+
+
+def _encode(chosen: Chosen, options: FitOptions) -> Table:
+    try:
+        return Table.from_data(
+            chosen.columns, categorical_features=chosen.categorical, n_jobs=options.jobs
+        )
+    except ValueError as error:
+        raise UserError(shorten(error)) from error
+
+
+def _warn(table: Table, target: Target) -> list[str]:
+    names = table.feature_names
+    assert names is not None
+    return [
+        f"'{names[column]}' alone gives {share:.0%} of '{target.name}' away. If it is known only "
+        f"afterwards, leave it out: --drop {shlex.quote(str(names[column]))}"
+        for column, share in find_giveaways(table, target)
+    ]
+
+
+def _write(model: Any, options: FitOptions) -> list[str]:
+    if options.model is None:
+        return ["nothing; --model FILE keeps the tree"]
+    try:
+        save(model, options.model)
+    except OSError as error:
+        reason = error.strerror or shorten(error)
+        raise UserError(f"--model: '{options.model}' cannot be written: {reason}.") from None
+    except ValueError as error:
+        raise UserError(f"--model: {shorten(error)}") from None
+    return [f"{options.model} (the model)"]
+
+
+def _suggest(found: dict[str, Any], options: FitOptions) -> str:
+    """The command that people need next."""
+    data = options.data if options.data != "-" else "DATA"
+    if options.model is None:
+        command = ["treefold", "fit", data, "--target", options.target, "--model", "model.treefold"]
+        return shlex.join(command)
+    command = ["treefold", "predict", str(options.model), data]
+    thresholds = found["thresholds"]
+    if thresholds is not None:
+        command += ["--threshold", f"{thresholds['best']['threshold']:.2f}"]
+    if options.positive is not None:
+        command += ["--positive", options.positive]
+    return shlex.join(command)
+
+
+def _print(found: dict[str, Any], options: FitOptions) -> None:
+    if options.json:
+        for kind, name in (("warning", "warnings"), ("hint", "hints")):
+            for text in found[name]:
+                say(kind, text)
+        sys.stdout.write(json.dumps(_without_nan(found), indent=2, ensure_ascii=False) + "\n")
+        return
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    width = console.width if console.is_terminal else _WIDTH
+    for label, text in write_findings(found, max(80, min(width, 120))):
+        style = {"Warning": "yellow", "Hint": "cyan"}.get(label, "bold")
+        console.print(Text(f"{label:<10}", style).append(text, ""))
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN: what is not known is null."""
+    if isinstance(value, dict):
+        return {name: _without_nan(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

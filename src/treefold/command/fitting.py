@@ -1,0 +1,75 @@
+"""The tree with all of its evidence: candidates, nested scores, importance."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
+from treefold.base_cv import Evidence
+from treefold.command.folds import Folds
+from treefold.command.measures import Measure
+from treefold.command.mistakes import UserError, shorten
+from treefold.command.options import FitOptions
+from treefold.command.target import Target
+from treefold.table import Table
+
+__all__ = ["Study", "fit_tree", "read_weights"]
+
+Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
+_N_PERMUTATIONS = 3
+# Leaf sizes to try: pruning decides most, so that two of them are enough.
+_LEAF_SIZES = ((200, (1, 5)), (10_000, (5, 20)), (2**62, (20, 100)))
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is fitted to what."""
+
+    table: Table
+    target: Target
+    weights: NDArray[np.float64] | None
+    folds: Folds
+    measure: Measure
+
+
+def read_weights(column: Any, name: str) -> NDArray[np.float64]:
+    """Read the weights of rows."""
+    try:
+        weights = np.asarray(column.cast("float64").to_numpy())
+    except ValueError:
+        raise UserError(f"--weights: '{name}' holds {column.type} values, not numbers.") from None
+    is_bad = ~(np.isfinite(weights) & (weights >= 0))
+    if is_bad.any():
+        row = int(np.flatnonzero(is_bad)[0])
+        raise UserError(
+            f"--weights: '{name}' has {int(is_bad.sum()):,} values that are missing, negative or "
+            f"infinite (first: {weights[row]}, row {row + 1} of those with a target)."
+        )
+    return weights
+
+
+def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
+    """Tune leaf size and pruning by cross-validation, nested if asked, and fit to all rows."""
+    sizes = next(sizes for most, sizes in _LEAF_SIZES if study.table.n_rows < most)
+    parameters: dict[str, Any] = {
+        "min_samples_leaf": sizes,
+        "max_depth": options.max_depth,
+        "cv": study.folds.splits,
+        "scoring": study.measure.scoring,
+        "rule": str(options.rule),
+        "n_jobs": options.jobs,
+        "verbose": 1,
+    }
+    if study.target.is_class:
+        class_weight = None if options.class_weight is None else str(options.class_weight)
+        model: Model = DecisionTreeClassifierCV(class_weight=class_weight, **parameters)
+    else:
+        model = DecisionTreeRegressorCV(**parameters)
+    evidence = Evidence(nested=options.nested, n_permutations=_N_PERMUTATIONS)
+    try:
+        model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
+    except ValueError as error:
+        raise UserError(shorten(error)) from error
+    return model, evidence

@@ -1,0 +1,232 @@
+"""Who holds out which rows: shuffled, stratified, by group, in time order, or as a column says.
+
+Rows that must stay together are *bundles*: groups, or duplicate rows. A split is a pair of training
+and held-out rows, as scikit-learn's splitters give them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold.command.mistakes import UserError
+from treefold.command.options import FitOptions
+from treefold.command.target import Target
+from treefold.table import Table
+
+__all__ = ["Folds", "find_duplicates", "make_folds"]
+
+Ints = NDArray[np.int64]
+Splits = list[tuple[Ints, Ints]]
+
+DEFAULT_FOLDS = 10
+_FEWEST_FOLDS = 2
+_STRATA_OF_NUMBERS = 10  # a numeric target is stratified by its deciles
+_MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: spreads codes over all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """The splits, and how they were made, in words."""
+
+    splits: Splits
+    n_folds: int
+    description: str
+    n_duplicates: int = 0
+
+
+def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) -> Folds:
+    """Make the splits that the options ask for. `columns` holds those that options name."""
+    _check(options)
+    if options.folds is not None:
+        return _follow_column(columns[options.folds], options.folds)
+    if options.time is not None:
+        return _follow_time(columns[options.time], options)
+    strata = _find_strata(target)
+    if options.groups is not None:
+        bundles = _number(columns[options.groups])
+        name = f"groups of '{options.groups}' stay together"
+        return _shuffle(bundles, strata, options, name)
+    bundles = find_duplicates(table, strata if target.is_class else target.values)
+    n_bundles = int(bundles.max()) + 1
+    if n_bundles < (options.cv or _FEWEST_FOLDS):
+        return _shuffle(np.arange(table.n_rows), strata, options, "duplicate rows are everywhere")
+    n_duplicates = table.n_rows - n_bundles
+    words = f"{n_duplicates:,} duplicate rows stay with their twins" if n_duplicates else ""
+    return _shuffle(bundles, strata, options, words, n_duplicates)
+
+
+def _check(options: FitOptions) -> None:
+    asked = [f"--{name}" for name in ("groups", "time", "folds") if getattr(options, name)]
+    if len(asked) > 1:
+        raise UserError(f"{asked[0]} and {asked[1]} are two ways to make folds; give one of them.")
+    if options.repeats > 1 and asked and asked[0] != "--groups":
+        raise UserError(
+            f"--repeats needs folds that are shuffled; it has no meaning with {asked[0]}."
+        )
+    if options.folds and options.cv is not None:
+        raise UserError("--cv and --folds both say which folds there are; give one of them.")
+
+
+def _find_strata(target: Target) -> Ints:
+    """Number what every fold should have its share of: classes, or tenths of the numbers."""
+    if target.is_class:
+        return target.codes()
+    ranks = np.argsort(np.argsort(target.values, kind="stable"), kind="stable")
+    return ranks * _STRATA_OF_NUMBERS // max(1, len(ranks))
+
+
+# Bundles ----------------------------------------------------------------------------------------
+
+
+def find_duplicates(table: Table, target: NDArray[Any]) -> Ints:
+    """Number the rows so that rows with the same values and target have the same number."""
+    hashes = _spread(np.ascontiguousarray(target.astype(np.float64)).view(np.uint64))
+    for column in range(table.n_columns):
+        hashes = _spread(hashes ^ table._native.codes(column).astype(np.uint64))
+    return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
+
+
+def _spread(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash 64 bits to 64 bits, one to one."""
+    numbers = (numbers ^ (numbers >> np.uint64(32))) * np.uint64(_MIX)
+    mixed: NDArray[np.uint64] = (numbers ^ (numbers >> np.uint64(29))) * np.uint64(_MIX | 2)
+    return mixed
+
+
+def _number(column: Any) -> Ints:
+    """Number the values of a column; missing values are one group."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    if hasattr(encoded, "combine_chunks"):
+        encoded = encoded.combine_chunks()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+# Shuffled folds ---------------------------------------------------------------------------------
+
+
+def _shuffle(
+    bundles: Ints, strata: Ints, options: FitOptions, words: str, n_duplicates: int = 0
+) -> Folds:
+    n_bundles = int(bundles.max()) + 1
+    n_folds = _choose_number(n_bundles, options)
+    splits: Splits = []
+    for repeat in range(options.repeats):
+        random = np.random.default_rng([options.seed, repeat])
+        splits += _to_splits(_deal(bundles, strata, n_folds, random), n_folds)
+    more = f" x {options.repeats} repeats" if options.repeats > 1 else ""
+    how = f"{n_folds}{more}, shuffled with seed {options.seed}, stratified"
+    return Folds(splits, n_folds, f"{how}; {words}" if words else how, n_duplicates)
+
+
+def _choose_number(n_bundles: int, options: FitOptions) -> int:
+    what = f"groups in '{options.groups}'" if options.groups else "different rows"
+    if options.cv is not None and options.cv > n_bundles:
+        raise UserError(
+            f"--cv {options.cv} asks for more folds than there are {what} ({n_bundles})."
+        )
+    n_folds = options.cv or min(DEFAULT_FOLDS, n_bundles)
+    if n_folds < _FEWEST_FOLDS:
+        raise UserError(f"There are too few {what} ({n_bundles}) to hold any out.")
+    return n_folds
+
+
+def _deal(bundles: Ints, strata: Ints, n_folds: int, random: np.random.Generator) -> Ints:
+    """Give every row a fold: whole bundles, with equal shares of every stratum.
+
+    Bundles of several rows are placed one by one, the largest first, where they even things out
+    most; then single rows are dealt, stratum by stratum, to the folds that have the fewest.
+    """
+    n_strata = int(strata.max()) + 1
+    counts = np.zeros((n_folds, n_strata), dtype=np.int64)
+    sizes = np.bincount(bundles)
+    fold_of = np.full(len(sizes), -1, dtype=np.int64)
+    large = random.permutation(np.flatnonzero(sizes > 1))
+    large = large[np.argsort(-sizes[large], kind="stable")]
+    for bundle, content in zip(large, _count_strata(bundles, strata, large), strict=True):
+        fold = _find_place(counts, content)
+        fold_of[bundle] = fold
+        counts[fold] += content
+    single = sizes[bundles] == 1
+    for stratum in range(n_strata):
+        rows = random.permutation(np.flatnonzero(single & (strata == stratum)))
+        given = _deal_singles(len(rows), counts, stratum)
+        fold_of[bundles[rows]] = given
+        counts[:, stratum] += np.bincount(given, minlength=n_folds)
+    folds: Ints = fold_of[bundles]
+    return folds
+
+
+def _count_strata(bundles: Ints, strata: Ints, chosen: Ints) -> NDArray[np.int64]:
+    """Count the rows of each stratum in some bundles."""
+    n_strata = int(strata.max()) + 1
+    place_of = np.full(int(bundles.max()) + 1, -1, dtype=np.int64)
+    place_of[chosen] = np.arange(len(chosen))
+    places = place_of[bundles]
+    inside = places >= 0
+    codes = places[inside] * n_strata + strata[inside]
+    return np.bincount(codes, minlength=len(chosen) * n_strata).reshape(-1, n_strata)
+
+
+def _find_place(counts: Ints, content: Ints) -> int:
+    """Find the fold where a bundle raises the sum of squared counts least."""
+    rise = (counts @ content).astype(np.float64)
+    return int(np.lexsort((counts.sum(axis=1), rise))[0])
+
+
+def _deal_singles(n_rows: int, counts: Ints, stratum: int) -> Ints:
+    """Fill the folds up to the same number of rows of a stratum; a rest goes to the smallest."""
+    n_folds = len(counts)
+    have = counts[:, stratum]
+    total = n_rows + int(have.sum())
+    wanted = np.maximum(total // n_folds, have)
+    missing = wanted - have
+    while missing.sum() > n_rows:  # a fold has more than its share already: less for the others
+        missing[int(missing.argmax())] -= 1
+    order = np.lexsort((counts.sum(axis=1), have + missing))
+    extra = np.resize(order, n_rows - int(missing.sum()))
+    return np.concatenate((np.repeat(np.arange(n_folds), missing), extra)).astype(np.int64)
+
+
+def _to_splits(fold_of: Ints, n_folds: int) -> Splits:
+    splits = [
+        (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
+        for fold in range(n_folds)
+    ]
+    return [(train, test) for train, test in splits if len(train) and len(test)]
+
+
+# Folds that the data say ------------------------------------------------------------------------
+
+
+def _follow_column(column: Any, name: str) -> Folds:
+    if column.null_count:
+        raise UserError(f"--folds: '{name}' has {column.null_count:,} missing values.")
+    numbers = _number(column)
+    n_folds = int(numbers.max()) + 1
+    if not _FEWEST_FOLDS <= n_folds <= max(_FEWEST_FOLDS, len(numbers) // 2):
+        raise UserError(f"--folds: '{name}' has {n_folds:,} different values; that makes no folds.")
+    return Folds(_to_splits(numbers, n_folds), n_folds, f"{n_folds}, as column '{name}' says")
+
+
+def _follow_time(column: Any, options: FitOptions) -> Folds:
+    """Hold out one stretch of time after the other; what comes before a stretch trains."""
+    name = options.time
+    if column.null_count:
+        raise UserError(f"--time: '{name}' has {column.null_count:,} missing values.")
+    ranks = np.unique(np.asarray(column.to_numpy()), return_inverse=True)[1]
+    n_folds = options.cv or DEFAULT_FOLDS
+    n_rows = len(ranks)
+    order = np.sort(ranks)
+    cuts = [order[place * n_rows // (n_folds + 1)] for place in range(1, n_folds + 1)]
+    bounds = np.unique(cuts)
+    stretch = np.searchsorted(bounds, ranks, side="right")  # equal times stay together
+    numbers = np.unique(stretch)
+    if len(numbers) < _FEWEST_FOLDS + 1:
+        raise UserError(f"--time: '{name}' has too few different values for folds in time order.")
+    splits = [
+        (np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]
+    ]
+    words = f"{len(splits)} in time order of '{name}': each is held out by what came before it"
+    return Folds(splits, len(splits), words)

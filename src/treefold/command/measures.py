@@ -1,0 +1,112 @@
+"""Scores in the words of people: names, signs, and what else is worth knowing of held-out rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics as theirs
+
+from treefold.command.mistakes import UserError
+from treefold.command.options import FitOptions
+from treefold.command.target import Target
+
+__all__ = ["Measure", "choose_measure", "measure_answers"]
+
+Floats = NDArray[np.float64]
+
+_NAMES = {
+    "neg_brier_score": "Brier score",
+    "r2": "R2",
+    "roc_auc": "AUC",
+    "f1": "F1",
+    "neg_root_mean_squared_error": "root mean squared error",
+}
+_OF_ONE_CLASS = {
+    "f1": theirs.f1_score,
+    "precision": theirs.precision_score,
+    "recall": theirs.recall_score,
+    "jaccard": theirs.jaccard_score,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """By what candidates are compared, and how that is called."""
+
+    name: str  # scikit-learn's
+    scoring: Any  # its scorer, where the name does not say it all
+    title: str
+    sign: int  # -1 where scikit-learn turns an error around
+
+    @property
+    def direction(self) -> str:
+        """Which way is better."""
+        return "lower is better" if self.sign < 0 else "higher is better"
+
+
+def choose_measure(target: Target, options: FitOptions) -> Measure:
+    """Choose the score that decides."""
+    name = options.scoring
+    if name is None:
+        by_default = "neg_brier_score" if options.class_weight is None else "balanced_accuracy"
+        name = by_default if target.is_class else "r2"
+    if name not in theirs.get_scorer_names():
+        raise UserError(
+            f"--scoring: there is no score called '{name}'. Take one of scikit-learn's, such as "
+            f"{_suggest(target)}."
+        )
+    scoring: Any = name
+    if name in _OF_ONE_CLASS and target.is_binary:
+        scoring = theirs.make_scorer(
+            _OF_ONE_CLASS[name], pos_label=target.positive, zero_division=0.0
+        )
+    is_error = name.startswith("neg_")
+    title = _NAMES.get(name, name.removeprefix("neg_").replace("_", " "))
+    return Measure(name, scoring, title, -1 if is_error else 1)
+
+
+def _suggest(target: Target) -> str:
+    if not target.is_class:
+        return "r2, neg_mean_absolute_error, neg_root_mean_squared_error"
+    if target.is_binary:
+        return "neg_brier_score, roc_auc, accuracy, balanced_accuracy, f1, neg_log_loss"
+    return "neg_brier_score, accuracy, balanced_accuracy, f1_macro, neg_log_loss"
+
+
+def measure_answers(target: Target, rows: NDArray[Any], answers: Floats, weights: Any) -> Any:
+    """Measure all answers to held-out rows together: a dict of names and numbers."""
+    own = None if weights is None else weights[rows]
+    truth = target.values[rows]
+    if own is not None:
+        exists = own > 0
+        truth, answers, own = truth[exists], answers[exists], own[exists]
+    if not target.is_class:
+        errors = truth - answers
+        squared = float(np.average(errors**2, weights=own))
+        return {
+            "MAE": float(np.average(np.abs(errors), weights=own)),
+            "RMSE": float(np.sqrt(squared)),
+        }
+    classes = np.array(target.classes)
+    guesses = classes[answers.argmax(axis=1)]
+    found = {"accuracy": float(np.average(guesses == truth, weights=own))}
+    if target.is_binary:
+        found["AUC"] = _measure_auc(truth == classes[1], answers[:, 1], own)
+    else:
+        hits = [
+            np.average(guesses[truth == label] == label, weights=_cut(own, truth == label))
+            for label in np.unique(truth)
+        ]
+        found["balanced accuracy"] = float(np.mean(hits))
+    return found
+
+
+def _measure_auc(is_second: NDArray[np.bool_], shares: Floats, weights: Any) -> float:
+    if is_second.all() or not is_second.any():
+        return float("nan")
+    return float(theirs.roc_auc_score(is_second, shares, sample_weight=weights))
+
+
+def _cut(weights: Any, mask: NDArray[np.bool_]) -> Any:
+    return None if weights is None else weights[mask]

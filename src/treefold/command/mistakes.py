@@ -1,0 +1,45 @@
+"""What the user is told: one line each to stderr, and the exit code."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["UserError", "mistakes_end_with_code_2", "say", "shorten"]
+
+
+class UserError(Exception):
+    """A mistake that the user can put right; the message says how."""
+
+
+def say(kind: str, message: str) -> None:
+    """Write one message to stderr: 'kind: message'."""
+    sys.stderr.write(f"{kind}: {message}\n")
+
+
+@contextmanager
+def mistakes_end_with_code_2() -> Iterator[None]:
+    """Turn a user's mistake into a message and exit code 2, and warnings into messages."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                yield
+            finally:
+                for message in dict.fromkeys(str(warning.message) for warning in caught):
+                    say("warning", message)
+    except UserError as error:
+        say("error", str(error))
+        raise SystemExit(2) from None
+    except BrokenPipeError:  # whoever read our output has seen enough
+        sys.stderr.close()
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        say("error", "interrupted; no file was changed.")
+        raise SystemExit(130) from None
+
+
+def shorten(error: BaseException) -> str:
+    """The first line of another library's message."""
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,82 @@
+"""What was asked: the options of each command, as plain values."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+__all__ = ["ClassWeight", "FitOptions", "Format", "PredictOptions", "Rule", "Task"]
+
+
+class Task(StrEnum):
+    """What kind of target to predict."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+class Rule(StrEnum):
+    """Which candidate is chosen."""
+
+    ONE_SE = "one_se"
+    BEST = "best"
+
+
+class ClassWeight(StrEnum):
+    """How classes count."""
+
+    BALANCED = "balanced"
+
+
+class Format(StrEnum):
+    """In which form `treefold show` writes a model."""
+
+    TEXT = "text"
+    JSON = "json"
+    DOT = "dot"
+    SQL = "sql"
+    SVG = "svg"
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """Everything that `treefold fit` was asked."""
+
+    data: str
+    target: str
+    task: Task = Task.AUTO
+    positive: str | None = None
+    class_weight: ClassWeight | None = None
+    weights: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    id: str | None = None
+    cv: int | None = None
+    repeats: int = 1
+    groups: str | None = None
+    time: str | None = None
+    folds: str | None = None
+    scoring: str | None = None
+    rule: Rule = Rule.ONE_SE
+    max_depth: int | None = None
+    nested: bool = True
+    test: str | None = None
+    model: Path | None = None
+    seed: int = 0
+    jobs: int = -1
+    json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PredictOptions:
+    """Everything that `treefold predict` was asked."""
+
+    model: Path
+    data: str
+    output: Path | None = None
+    proba: bool = False
+    threshold: float | None = None
+    positive: str | None = None
+    explain: bool = False
+    id: str | None = None
+    jobs: int = -1

@@ -1,0 +1,166 @@
+"""What `treefold predict` does: batches in, batches out, however long the file is."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv, parquet
+
+from treefold import load
+from treefold.atomic import written_atomically
+from treefold.command.conversion import Converter
+from treefold.command.drawing import describe_paths
+from treefold.command.mistakes import UserError, say, shorten
+from treefold.command.options import PredictOptions
+from treefold.command.reading import open_rows
+
+__all__ = ["open_model", "run_predict", "written"]
+
+_PARQUET = {".parquet", ".pq"}
+_CSV = {".csv", ".txt", ""}
+
+
+def run_predict(options: PredictOptions) -> None:
+    """Read, answer and write, one batch after the other."""
+    model = open_model(options.model)
+    answerer = _Answerer(model, options)
+    with open_rows(options.data) as rows:
+        converter = Converter(model, rows.name, rows.form.decimal_point)
+        wanted = converter.names + ([] if options.id is None else [options.id])
+        batches = rows.batches(wanted)
+        first = next(batches, None)
+        if first is None or first.num_rows == 0:
+            raise UserError(f"{rows.name} has no rows.")
+        _check_id(first, options, rows.name)
+        n_rows = 0
+        with written(options.output) as file:
+            writer = None
+            for batch in _chain(first, batches):
+                X = converter.convert(batch, n_rows)
+                answers = answerer.answer(X, batch)
+                writer = writer or _open_writer(file, answers.schema, options.output)
+                writer.write_table(answers)
+                n_rows += batch.num_rows
+            if writer is not None:
+                writer.close()
+    for text in converter.list_unseen():
+        say("note", text)
+    if options.output is not None:
+        say("note", f"wrote {n_rows:,} rows to {options.output}.")
+
+
+def open_model(path: Path) -> Any:
+    """Load a model file."""
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise UserError(f"'{path}' does not exist; check the name and the folder.") from None
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise UserError(shorten(error)) from None
+
+
+@contextmanager
+def written(path: Path | None) -> Iterator[Any]:
+    """Open a file that appears when all is written; stdout if there is no path."""
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with written_atomically(path) as file:
+            yield file
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+
+
+def _check_id(batch: Any, options: PredictOptions, file: str) -> None:
+    if options.id is not None and options.id not in batch.column_names:
+        raise UserError(f"--id: {file} has no column '{options.id}'.")
+
+
+def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def _open_writer(file: Any, schema: Any, path: Path | None) -> Any:
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix in _PARQUET:
+        return parquet.ParquetWriter(file, schema)
+    return csv.CSVWriter(file, schema)
+
+
+def check_output(path: Path | None) -> None:
+    """Refuse names that say nothing, before any work is done."""
+    if path is not None and path.suffix.lower() not in _PARQUET | _CSV:
+        raise UserError(f"--output: '{path}' ends neither in .csv nor in .parquet.")
+    if path is not None and path.parent != Path() and not os.path.isdir(path.parent):
+        raise UserError(f"--output: the folder '{path.parent}' does not exist.")
+
+
+class _Answerer:
+    """Makes the columns of the answer."""
+
+    def __init__(self, model: Any, options: PredictOptions) -> None:
+        self.model, self.options = model, options
+        self.classes: list[Any] = getattr(model, "classes_", np.empty(0)).tolist()
+        check_output(options.output)
+        self._check_classes()
+        tree = model.tree_
+        self.values: NDArray[np.float64] = tree.value[:, 0]
+        self.predictions = self._predict_nodes()
+        self.reasons = describe_paths(tree) if options.explain else None
+
+    def _check_classes(self) -> None:
+        options, n_classes = self.options, len(self.classes)
+        if options.proba and not n_classes:
+            raise UserError("--proba is for classes, but this model predicts a number.")
+        for name in ("threshold", "positive"):
+            if getattr(options, name) is not None and n_classes != 2:
+                what = f"{n_classes} classes" if n_classes else "a number"
+                raise UserError(f"--{name} is for two classes, but this model predicts {what}.")
+        if options.positive is not None and options.positive not in map(str, self.classes):
+            raise UserError(
+                f"--positive: the model does not know {options.positive!r}; "
+                f"its classes are '{self.classes[0]}' and '{self.classes[1]}'."
+            )
+
+    def _predict_nodes(self) -> Any:
+        """What each node answers."""
+        if not self.classes:
+            return pa.array(self.values[:, 0])
+        places = self.values.argmax(axis=1)
+        options = self.options
+        if options.threshold is not None:
+            positive = 1
+            if options.positive is not None:
+                positive = list(map(str, self.classes)).index(options.positive)
+            is_called = self.values[:, positive] >= options.threshold
+            places = np.where(is_called, positive, 1 - positive)
+        return pa.array(self.classes).take(pa.array(places))
+
+    def answer(self, X: Any, batch: Any) -> Any:
+        """Answer one batch."""
+        try:
+            leaves = self.model.tree_.find_leaves(X, "the model", self.options.jobs)
+        except ValueError as error:
+            raise UserError(shorten(error)) from None
+        places = pa.array(leaves)
+        columns: dict[str, Any] = {}
+        if self.options.id is not None:
+            columns[self.options.id] = batch[self.options.id]
+        columns["prediction"] = self.predictions.take(places)
+        if self.options.proba:
+            for place, label in enumerate(self.classes):
+                columns[f"probability_{label}"] = pa.array(self.values[leaves, place])
+        if self.reasons is not None:
+            columns["because"] = self.reasons.take(places)
+        return pa.table(columns)

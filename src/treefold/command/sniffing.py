@@ -1,0 +1,139 @@
+"""Which kind of file it is: by its first bytes, never by its name alone.
+
+Parquet and Feather say so in their first bytes. Anything else is CSV, whose encoding is found by
+decoding it, and whose delimiter by letting pyarrow read the head of the file with each of them.
+"""
+
+import codecs
+import io
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import csv, types
+
+from treefold.command.mistakes import UserError
+
+__all__ = ["CsvForm", "find_compression", "find_encoding", "find_form", "find_kind"]
+
+HEAD = 2**18  # bytes that are looked at to find out
+_DELIMITERS = (",", ";", "\t", "|")
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather"}
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_BOMS = {codecs.BOM_UTF8: "utf8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_STRANGERS = {b"PK\x03\x04": "a zip archive or a spreadsheet", b"%PDF": "a PDF document"}
+
+
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """How a CSV file is written."""
+
+    encoding: str = "utf8"
+    delimiter: str = ","
+    decimal_point: str = "."
+
+    def parse_options(self) -> Any:
+        """Give pyarrow's options."""
+        return csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+
+    def convert_options(self, **more: Any) -> Any:
+        """Give pyarrow's options: an empty field, NA, NaN, null ... is missing, also in text."""
+        return csv.ConvertOptions(
+            strings_can_be_null=True, decimal_point=self.decimal_point, **more
+        )
+
+
+def find_compression(head: bytes) -> str | None:
+    """Tell how a file is packed; None if it is not."""
+    return next((name for magic, name in _PACKED.items() if head.startswith(magic)), None)
+
+
+def find_kind(head: bytes, name: str) -> str:
+    """Tell which kind of file begins like this."""
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    for magic, what in _STRANGERS.items():
+        if head.startswith(magic):
+            raise UserError(f"{name} is {what}, not a CSV, Parquet or Feather file; convert it.")
+    if not head.strip():
+        raise UserError(f"{name} is empty.")
+    has_bom = any(head.startswith(bom) for bom in _BOMS)
+    if b"\x00" in head and not has_bom:
+        raise UserError(f"{name} is neither CSV, Parquet nor Feather: it holds zero bytes.")
+    return "csv"
+
+
+def find_encoding(file: IO[bytes]) -> str:
+    """Tell how text is encoded: by its mark, as UTF-8 if it is that to the end, or else cp1252."""
+    head = file.read(HEAD)
+    for bom, encoding in _BOMS.items():
+        if head.startswith(bom):
+            return encoding
+    decoder = codecs.getincrementaldecoder("utf8")()
+    is_cp1252 = True
+    is_utf8 = True
+    while head and (is_utf8 or is_cp1252):
+        if is_utf8:
+            is_utf8 = _decodes(decoder, head)
+        is_cp1252 = is_cp1252 and not any(byte in head for byte in b"\x81\x8d\x8f\x90\x9d")
+        head = file.read(HEAD)
+    if is_utf8:
+        return "utf8"
+    return "cp1252" if is_cp1252 else "latin-1"
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, data: bytes) -> bool:
+    try:
+        decoder.decode(data)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def find_form(head: bytes, encoding: str, is_whole: bool) -> CsvForm:
+    """Find the delimiter and the decimal point by reading the head of a file."""
+    text = _cut(head.decode(encoding, errors="replace"), is_whole)
+    best, most = CsvForm(encoding), 0
+    for delimiter in _DELIMITERS:
+        form = CsvForm(encoding, delimiter)
+        table = _try(text, form)
+        if table is not None and table.num_columns > most:
+            best, most = form, table.num_columns
+    if best.delimiter == ",":
+        return best
+    comma = CsvForm(encoding, best.delimiter, ",")
+    return comma if _count_numbers(text, comma) > _count_numbers(text, best) else best
+
+
+def _cut(text: str, is_whole: bool) -> bytes:
+    """Leave out the last line, which may not be whole."""
+    end = len(text) if is_whole else text.rfind("\n") + 1
+    return (text[:end] or text).removeprefix("\ufeff").encode()
+
+
+def _try(text: bytes, form: CsvForm) -> Any:
+    """Read text with one delimiter; None if its rows do not have the same number of fields.
+
+    A quoted value at the end may have lost its other half, which cannot be told from a mistake: a
+    tenth of the text is enough to tell.
+    """
+    for part in (text, text[: text.rfind(b"\n", 0, len(text) // 10) + 1]):
+        try:
+            return csv.read_csv(
+                io.BytesIO(part),
+                parse_options=form.parse_options(),
+                convert_options=form.convert_options(),
+            )
+        except pa.ArrowException:
+            continue
+    return None
+
+
+def _count_numbers(text: bytes, form: CsvForm) -> int:
+    table = _try(text, form)
+    return 0 if table is None else sum(types.is_floating(field.type) for field in table.schema)

@@ -1,0 +1,113 @@
+"""What is to be predicted: classes or numbers, and which rows have it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import types
+
+from treefold.command.mistakes import UserError
+from treefold.command.options import Task
+
+__all__ = ["Target", "read_target", "require_column"]
+
+MAX_INTEGER_CLASSES = 20  # a target of whole numbers with more distinct values is a quantity
+_SHOWN_COLUMNS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of every row, and which kind of answer it wants."""
+
+    name: str
+    values: NDArray[Any]  # labels, or float64
+    classes: tuple[Any, ...] = ()  # none: it is a number
+    counts: tuple[int, ...] = ()
+    positive: Any = None  # of two classes, the one that is looked for
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the answer is a class."""
+        return bool(self.classes)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes."""
+        return len(self.classes) == 2
+
+    def codes(self) -> NDArray[np.int64]:
+        """The number of each row's class."""
+        return np.searchsorted(np.array(self.classes), self.values)
+
+
+def require_column(table: Any, name: str, option: str) -> Any:
+    """Give a column that an option names."""
+    names = table.column_names
+    if name in names:
+        return table[name]
+    alike = [one for one in names if one.lower() == name.lower()]
+    more = f" Did you mean '{alike[0]}'?" if alike else ""
+    shown = ", ".join(names[:_SHOWN_COLUMNS]) + (", ..." if len(names) > _SHOWN_COLUMNS else "")
+    raise UserError(f"{option}: there is no column '{name}'.{more} The columns are: {shown}.")
+
+
+def read_target(column: Any, name: str, task: Task, positive: str | None) -> Target:
+    """Decide what the target is, and make it an array of labels or of numbers.
+
+    `column` has no missing values.
+    """
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_whole = types.is_integer(column.type)
+    is_number = is_whole or types.is_floating(column.type) or types.is_decimal(column.type)
+    _check_kind(column, name, task, is_number)
+    n_values = len(column.unique())
+    if n_values == 1:
+        raise UserError(f"Target '{name}' is {column[0]} in every row: nothing to learn.")
+    is_class = not is_number or (is_whole and n_values <= MAX_INTEGER_CLASSES)
+    if task is not Task.AUTO:
+        is_class = task is Task.CLASSIFICATION
+    if not is_class:
+        return _read_numbers(column, name)
+    labels = column if is_whole else column.cast("string")
+    values = np.asarray(labels.to_numpy())
+    classes, counts = np.unique(values, return_counts=True)
+    target = Target(name, values, tuple(classes.tolist()), tuple(counts.tolist()))
+    return _with_positive(target, positive)
+
+
+def _check_kind(column: Any, name: str, task: Task, is_number: bool) -> None:
+    is_label = types.is_boolean(column.type) or types.is_string(column.type)
+    is_label = is_label or types.is_large_string(column.type)
+    if not is_number and not is_label:
+        raise UserError(f"Target '{name}' holds {column.type} values: neither classes nor numbers.")
+    if is_label and task is Task.REGRESSION:
+        raise UserError(f"Target '{name}' holds text, not numbers; use --task classification.")
+
+
+def _read_numbers(column: Any, name: str) -> Target:
+    values = np.asarray(column.cast("float64").to_numpy())
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise UserError(f"Target '{name}' is infinite (row {row + 1} of those that have one).")
+    return Target(name, values)
+
+
+def _with_positive(target: Target, positive: str | None) -> Target:
+    found = target.classes[1] if target.is_binary else None
+    if positive is not None:
+        if not target.is_binary:
+            raise UserError(
+                f"--positive is for two classes, but target '{target.name}' has "
+                f"{len(target.classes)}."
+            )
+        alike = [label for label in target.classes if str(label) == positive]
+        if not alike:
+            first, second = target.classes
+            raise UserError(
+                f"--positive: target '{target.name}' is never {positive!r}; "
+                f"its classes are '{first}' and '{second}'."
+            )
+        found = alike[0]
+    return Target(target.name, target.values, target.classes, target.counts, found)

@@ -1,0 +1,61 @@
+"""The score of a fitted tree on a file of its own."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from treefold.command.conversion import Converter, Place, to_numbers
+from treefold.command.findings import Result
+from treefold.command.measures import measure_answers
+from treefold.command.mistakes import UserError, say
+from treefold.command.options import FitOptions
+from treefold.command.reading import open_rows
+from treefold.command.target import Target
+
+__all__ = ["score_test_file"]
+
+
+def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
+    """Score the tree of all rows on the rows of `--test`."""
+    assert options.test is not None
+    model, target, measure = result.model, result.study.target, result.study.measure
+    with open_rows(options.test) as rows:
+        converter = Converter(model, rows.name, rows.form.decimal_point)
+        named = [target.name] + ([] if options.weights is None else [options.weights])
+        batches = list(rows.batches([*converter.names, *named]))
+        name = rows.name
+    table = pa.concat_tables(batches, promote_options="permissive") if batches else None
+    if table is None or table.num_rows == 0:
+        raise UserError(f"--test: {name} has no rows.")
+    for one in named:
+        if one not in table.column_names:
+            raise UserError(f"--test: {name} has no column '{one}'.")
+    table = table.filter(table[target.name].is_valid())
+    truth = _read_truth(table[target.name], target, name)
+    weights = None
+    if options.weights is not None:
+        column = to_numbers(table[options.weights], Place(name, options.weights, 0))
+        weights = np.asarray(column.cast("float64").to_numpy())
+    X = converter.convert(table, 0)
+    for text in converter.list_unseen():
+        say("note", f"--test: {text}")
+    more = {} if weights is None else {"sample_weight": weights}
+    score = measure.sign * float(model.scorer_(model, X, truth, **more))
+    answers = model.predict_proba(X) if target.is_class else model.predict(X)
+    there = replace(target, values=truth)
+    rest = measure_answers(there, np.arange(len(truth)), answers, weights)
+    return {"score": score, "n_rows": len(truth), **rest}
+
+
+def _read_truth(column: Any, target: Target, file: str) -> Any:
+    where = Place(file, target.name, 0)
+    if not target.is_class:
+        return np.asarray(to_numbers(column, where).cast("float64").to_numpy())
+    label_of = {str(label): label for label in target.classes}
+    seen = column.cast("string").to_pylist()
+    for row, text in enumerate(seen):
+        if text not in label_of:
+            raise where.refuse(row, text, f"one of the classes {', '.join(label_of)}")
+    return np.array([label_of[text] for text in seen])

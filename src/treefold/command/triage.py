@@ -1,0 +1,166 @@
+"""Which columns a tree is grown from, and a word on each of those that are left out."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
+
+from treefold.command.mistakes import UserError
+from treefold.command.options import FitOptions
+from treefold.command.target import require_column
+
+__all__ = ["Chosen", "choose_columns", "is_text"]
+
+_FEW_ROWS = 20  # too few to call a column an identifier by its values
+_IDENTIFIER = re.compile(
+    r"(^|[_\s.-])(id|uuid|guid|index|key|rownum)$|^unnamed_\d+$", re.IGNORECASE
+)
+_CAMEL_IDENTIFIER = re.compile(r"[a-z](ID|Id|UUID)$")
+_DISTINCT_TEXT = 0.95  # share of rows with text of their own: an identifier, or free text
+_MOSTLY_NUMBERS = 0.9
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The columns in use, and what there is to say."""
+
+    columns: Any  # a pyarrow table
+    categorical: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # by reason
+    missing: dict[str, float] = field(default_factory=dict)  # share of rows, largest first
+    hints: list[str] = field(default_factory=list)
+
+    def leave_out(self, reason: str, name: str) -> None:
+        """Remember why a column is not used."""
+        self.left_out.setdefault(reason, []).append(name)
+
+
+def choose_columns(table: Any, options: FitOptions) -> Chosen:
+    """Choose the columns of a table, from which rows without a target are gone."""
+    chosen = Chosen(None)
+    _apply_roles(chosen, table, options)
+    apart = {name for names in chosen.left_out.values() for name in names} | {options.target}
+    used: dict[str, Any] = {}
+    for name in table.column_names:
+        if name in apart:
+            continue
+        column = _simplify(table[name])
+        reason = _find_fault(name, column, name in options.categorical)
+        if reason is not None:
+            chosen.leave_out(reason, name)
+            continue
+        used[name] = column
+        if is_text(column.type) or name in options.categorical:
+            chosen.categorical.append(name)
+        _note_mixture(chosen, name, column)
+    if not used:
+        raise UserError(
+            f"Nothing to learn from: beside '{options.target}' there is no column with values that "
+            f"differ{_list_faults(chosen)}."
+        )
+    chosen.columns = pa.table(used)
+    chosen.missing = _count_missing(used, table.num_rows)
+    return chosen
+
+
+def _apply_roles(chosen: Chosen, table: Any, options: FitOptions) -> None:
+    """Set apart what other options name."""
+    for name in options.categorical:
+        require_column(table, name, "--categorical")
+        if name == options.target:
+            raise UserError(f"--categorical: '{name}' is the target; use --task classification.")
+    roles: list[tuple[str, str, Iterable[str | None]]] = [
+        ("dropped", "--drop", options.drop),
+        ("weights", "--weights", [options.weights]),
+        ("identifier", "--id", [options.id]),
+        ("groups", "--groups", [options.groups]),
+        ("order in time", "--time", [options.time]),
+        ("folds", "--folds", [options.folds]),
+    ]
+    for role, option, names in roles:
+        for name in filter(None, names):
+            require_column(table, name, option)
+            if name == options.target:
+                raise UserError(f"{option}: '{name}' is the target.")
+            chosen.leave_out(role, name)
+
+
+def _simplify(column: Any) -> Any:
+    """Give a column a type that trees know, where that loses nothing."""
+    if types.is_dictionary(column.type) and not is_text(column.type):
+        return column.cast(column.type.value_type)
+    if types.is_boolean(column.type):
+        return column.cast("int8")
+    if types.is_string_view(column.type):
+        return column.cast("string")
+    return column
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type is text, plain or as categories."""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _find_fault(name: str, column: Any, is_asked: bool) -> str | None:
+    """Say why a column is not used; None if it is."""
+    kind = column.type
+    if column.null_count == len(column):
+        return "no values"
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    is_moment = types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)
+    if not (is_number or is_moment or is_text(kind)):
+        return f"{kind} values"
+    n_values = len(column.unique()) - (column.null_count > 0)
+    if n_values == 1 and column.null_count == 0:
+        return "one value only"
+    if not is_asked and _is_identifier(name, column, n_values):
+        return "identifier"
+    return None
+
+
+def _is_identifier(name: str, column: Any, n_values: int) -> bool:
+    """Whether (almost) every row has a value of its own that only names it."""
+    n_valid = len(column) - column.null_count
+    if n_valid < _FEW_ROWS:
+        return False
+    if is_text(column.type):
+        return bool(n_values >= _DISTINCT_TEXT * n_valid)
+    if not types.is_integer(column.type) or n_values < n_valid:
+        return False
+    if _IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name):
+        return True
+    steps = np.diff(column.drop_null().to_numpy().astype(np.float64))
+    return bool((steps == 1).all())  # row numbers
+
+
+def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
+    """Point at text that is numbers but for a few values."""
+    if not is_text(column.type) or types.is_dictionary(column.type):
+        return
+    values = column.drop_null()
+    is_number = compute.match_substring_regex(values, r"^\s*[-+]?[0-9]+([.,][0-9]*)?\s*$")
+    n_other = len(values) - (compute.sum(is_number).as_py() or 0)
+    if 0 < n_other <= (1 - _MOSTLY_NUMBERS) * len(values):
+        first = values.filter(compute.invert(is_number))[0]
+        words = "value is" if n_other == 1 else "values are"
+        chosen.hints.append(
+            f"'{name}' is read as categories, because {n_other:,} {words} not a number "
+            f"(first: '{first}'). Clean it to use it as a number."
+        )
+
+
+def _count_missing(columns: dict[str, Any], n_rows: int) -> dict[str, float]:
+    shares = {name: column.null_count / n_rows for name, column in columns.items()}
+    some = [(share, name) for name, share in shares.items() if share > 0]
+    return {name: share for share, name in sorted(some, key=lambda pair: -pair[0])}
+
+
+def _list_faults(chosen: Chosen) -> str:
+    words = [f"{reason}: {', '.join(names[:5])}" for reason, names in chosen.left_out.items()]
+    return f" ({'; '.join(words)})" if words else ""

@@ -1,0 +1,172 @@
+"""The findings of a fit as text: about 35 lines on a terminal of 100 columns."""
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
+
+__all__ = ["write_findings"]
+
+Document = dict[str, Any]
+Line = tuple[str, str]  # a label, or nothing, and a text
+
+_LABEL = 10
+_SHOWN = 6  # names in a list
+_CAUTION = "Folds share most of their rows, so agreement means steady, not certain."
+_ROWS = {
+    "nested": "nested: these rows did not choose",
+    "cross_validation": "cross-validation of the choice",
+    "best_on_path": "best on the path",
+    "baseline": "naive: one answer for all",
+    "test": "test file",
+}
+_OPTIMISTIC = "cross-validation (optimistic)"
+_NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves"}
+
+
+def write_findings(found: Document, width: int) -> list[Line]:
+    """Word everything, in the order in which people ask."""
+    room = width - _LABEL
+    prose: list[Line] = [
+        ("Read", _word_reading(found["read"])),
+        ("Target", _word_target(found["target"])),
+        ("Columns", _word_columns(found["columns"])),
+    ]
+    if found["missing"]:
+        prose.append(("Missing", _word_missing(found["missing"])))
+    prose += [("Warning", text) for text in found["warnings"]]
+    prose += [("Hint", text) for text in found["hints"]]
+    prose.append(("Folds", found["folds"]["description"]))
+    lines = _wrap(prose, room)
+    lines += _hang("Score", list(_word_scores(found["scores"])))
+    lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
+    lines += _hang("Path", draw_path(found["path"], found["scores"]["title"]))
+    lines += _hang("Tree", [*draw_tree(found["tree"], found["target"], room), _CAUTION])
+    lines += _wrap([("Columns", _word_importance(found))], room)
+    if found["thresholds"] is not None:
+        lines += _hang("At 0.50", list(_word_thresholds(found["thresholds"])))
+    lines.append(("Work", _word_work(found["work"])))
+    lines += _hang("Wrote", found["wrote"])
+    lines.append(("Next", found["next"]))
+    return lines
+
+
+def _wrap(lines: list[Line], room: int) -> list[Line]:
+    """Break what is too long; only the first line of each keeps its label."""
+    wrapped: list[Line] = []
+    for label, text in lines:
+        wrapped += _hang(label, textwrap.wrap(text, room, break_long_words=False) or [""])
+    return wrapped
+
+
+def _hang(label: str, texts: list[str]) -> list[Line]:
+    """Put a label before the first of several lines."""
+    return [(label if place == 0 else "", text) for place, text in enumerate(texts)]
+
+
+def _word_reading(read: Document) -> str:
+    text = f"{read['file']}: {read['rows']:,} rows, {read['columns']:,} columns ({read['kind']})"
+    if read["rows_without_target"]:
+        text += f"; {read['rows_without_target']:,} rows without a target are left out"
+    return text
+
+
+def _word_target(target: Document) -> str:
+    if target["task"] == "regression":
+        numbers = ", ".join(
+            f"{name} {show_number(target[name])}" for name in ("mean", "min", "max")
+        )
+        return f"{target['name']}: a number ({numbers})"
+    total = sum(target["classes"].values())
+    counts = [
+        f"'{label}' {count:,} ({count / total:.1%})" for label, count in target["classes"].items()
+    ]
+    text = f"{target['name']}: {len(counts)} classes, {_some(counts)}"
+    return text if target["positive"] is None else f"{text}; looking for '{target['positive']}'"
+
+
+def _some(texts: list[str], most: int = _SHOWN) -> str:
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def _word_columns(columns: Document) -> str:
+    text = f"{len(columns['used']):,} used, {len(columns['categorical']):,} of them categories"
+    for reason, names in columns["left_out"].items():
+        text += f"; left out as {reason}: {_some(names)}"
+    return text
+
+
+def _word_missing(missing: dict[str, float]) -> str:
+    return _some([f"{name} {share:.1%}" for name, share in missing.items()])
+
+
+def _word_scores(scores: Document) -> Iterator[str]:
+    rows = scores["rows"]
+    extras = [name for name in rows["baseline"] if name not in _NOT_EXTRA]
+    sizes = [max(9, len(name)) for name in extras]
+    width = max(map(len, _ROWS.values()))
+    head = f"{scores['title']} ({scores['direction'].split()[0]} is better)"
+    size = max(len(head), 17)
+    titles = "".join(f"  {name:>{wide}}" for name, wide in zip(extras, sizes, strict=True))
+    yield f"{'':{width}}  {head:>{size}}{titles}"
+    for name, row in rows.items():
+        is_optimistic = name == "cross_validation" and "nested" not in rows
+        title = _OPTIMISTIC if is_optimistic else _ROWS[name]
+        error = row.get("standard_error")
+        score = show_score(row["score"]) + ("" if error is None else f" ± {error:.4f}")
+        cells = "".join(
+            f"  {_show_extra(row, one):>{wide}}" for one, wide in zip(extras, sizes, strict=True)
+        )
+        yield f"{title:{width}}  {score:>{size}}{cells}".rstrip()
+
+
+def _show_extra(row: Document, name: str) -> str:
+    value = row.get(name)
+    if value is None:
+        return ""
+    return show_score(value) if abs(value) < 100 else show_number(round(value, 1))
+
+
+def _word_choice(chosen: Document) -> str:
+    rule = {
+        "one_se": "the smallest of {} within one standard error of the best",
+        "best": "the best of {}",
+    }
+    leaves = "1 leaf" if chosen["leaves"] == 1 else f"{chosen['leaves']:,} leaves"
+    return (
+        f"{leaves}, depth {chosen['depth']}, {chosen['min_samples_leaf']} or more rows per leaf: "
+        + rule[chosen["rule"]].format(f"{chosen['candidates']:,}")
+    )
+
+
+def _word_importance(found: Document) -> str:
+    if not found["importance"]:
+        return "none matters: the tree has no split"
+    ranked = [f"{one['column']} {show_score(one['loss'])}" for one in found["importance"]]
+    title = found["scores"]["title"]
+    return f"{_some(ranked)} (what the held-out {title} loses if it is shuffled)"
+
+
+def _word_thresholds(thresholds: Document) -> Iterator[str]:
+    half, best, label = thresholds["half"], thresholds["best"], thresholds["positive"]
+    yield f"finds {_word_found(half, label)}"
+    if best["threshold"] == half["threshold"]:
+        yield "No other threshold has a higher F1."
+        return
+    yield f"{best['threshold']:.2f} would find {_word_found(best, label)}: highest F1"
+
+
+def _word_found(found: Document, label: str) -> str:
+    return (
+        f"{found['recall']:.0%} of '{label}' ({found['n_right']:,.0f} of "
+        f"{found['n_positive']:,.0f}), right in {found['precision']:.0%} of "
+        f"{found['n_called']:,.0f} calls"
+    )
+
+
+def _word_work(work: Document) -> str:
+    seconds = work["seconds"]
+    parts = ", ".join(f"{name} {seconds[name]:.2f} s" for name in ("imports", "reading", "rest"))
+    return f"{work['trees']:,} trees in {seconds['total']:.2f} s ({parts})"

@@ -1,0 +1,276 @@
+"""`treefold fit`: what it prints, and what its options change."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import LOANS, Result, assert_golden, assert_mistake, fit, run, run_apart, write
+
+import treefold
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+ORDER = """Read Target Columns Missing Folds Score Chosen Path Tree Columns At Work Wrote Next"""
+ROWS = 300
+
+
+def fit_json(path: Path, target: str, *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fit(path, target, "--json", *more).out)
+    return found
+
+
+def make_data(path: Path, n_rows: int = ROWS, **columns: Any) -> Path:
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(2, n_rows)).round(2)
+    data = {"a": a, "b": b, "y": np.where(a + 0.5 * b > 0, "yes", "no")}
+    csv.write_csv(pa.table({**data, **columns}), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    model = tmp_path_factory.mktemp("models") / "loans.treefold"
+    return run_apart("fit", LOANS, "--target", "default", "--model", model), model
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return fit_json(LOANS, "default", "--cv", 5)
+
+
+def test_the_first_command_of_the_readme_prints_everything_in_order(
+    loans: tuple[Result, Path],
+) -> None:
+    result, _ = loans
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    labels = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert labels == ORDER.split()
+    assert len(lines) <= 38
+    assert max(map(len, lines[:-1])) <= 100
+    assert "\x1b" not in result.out + result.err
+
+
+def test_the_output_is_golden(loans: tuple[Result, Path]) -> None:
+    assert_golden("fit_loans.txt", loans[0].out)
+
+
+def test_json_is_golden_apart_from_times(found: dict[str, Any]) -> None:
+    found = {**found, "treefold": "", "work": {"trees": found["work"]["trees"]}}
+    found["read"] = {**found["read"], "file": "loans.csv"}
+    assert_golden("fit_loans.json", json.dumps(_round(found), indent=1) + "\n")
+
+
+def _round(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _round(item) for key, item in value.items() if key != "next"}
+    if isinstance(value, list):
+        return [_round(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def test_json_tells_where_the_time_went(found: dict[str, Any]) -> None:
+    seconds = found["work"]["seconds"]
+    assert seconds["total"] == pytest.approx(
+        seconds["imports"] + seconds["reading"] + seconds["rest"]
+    )
+    assert found["work"]["trees"] == 2 * (1 + 5 + 10)
+
+
+def test_the_nested_score_comes_first_and_is_the_worst_of_the_three(
+    found: dict[str, Any],
+) -> None:
+    rows = found["scores"]["rows"]
+    assert next(iter(rows)) == "nested"
+    assert rows["best_on_path"]["score"] <= rows["cross_validation"]["score"]
+    assert rows["cross_validation"]["score"] < rows["baseline"]["score"]
+    assert rows["nested"]["AUC"] > 0.75
+
+
+def test_without_nesting_the_score_is_called_optimistic() -> None:
+    out = fit(LOANS, "default", "--no-nested", "--cv", 3).out
+    assert "nested" not in out
+    assert "cross-validation (optimistic)" in out
+
+
+def test_the_model_that_is_written_is_the_one_that_was_scored(
+    loans: tuple[Result, Path],
+) -> None:
+    result, path = loans
+    model = treefold.load(path)
+    assert f"{model.get_n_leaves()} leaves" in result.out
+    assert f"{-model.evaluation_.nested['test_score'].mean():.4f} ±" in result.out
+    assert f"treefold predict {path}" in result.out.splitlines()[-1]
+
+
+def test_the_result_is_the_same_for_any_number_of_threads_and_for_parquet(tmp_path: Path) -> None:
+    options = csv.ConvertOptions(strings_can_be_null=True)
+    path = tmp_path / "loans.parquet"
+    parquet.write_table(csv.read_csv(LOANS, convert_options=options), path)
+    a = fit_json(LOANS, "default", "--cv", 3, "--jobs", 1)
+    b = fit_json(path, "default", "--cv", 3, "--jobs", 2)
+    for name in ("scores", "tree", "importance", "folds", "thresholds"):
+        assert a[name] == b[name]
+
+
+def test_another_seed_makes_other_folds(found: dict[str, Any]) -> None:
+    other = fit_json(LOANS, "default", "--cv", 5, "--seed", 7)
+    assert other["scores"] != found["scores"]
+
+
+def test_a_target_of_real_numbers_means_regression(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv")
+    found = fit_json(path, "b", "--cv", 4)
+    assert found["target"]["task"] == "regression"
+    assert found["scores"]["measure"] == "r2"
+    assert {"MAE", "RMSE"} <= found["scores"]["rows"]["nested"].keys()
+    assert found["thresholds"] is None
+
+
+def test_whole_numbers_are_classes_or_numbers_as_asked(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv", whole=np.arange(ROWS) % 3)
+    assert fit_json(path, "whole", "--cv", 3)["target"]["task"] == "classification"
+    found = fit_json(path, "whole", "--cv", 3, "--task", "regression")
+    assert found["target"]["task"] == "regression"
+
+
+def test_dates_are_days_and_text_is_categories(tmp_path: Path) -> None:
+    rows = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d},{'abc'[i % 3]}" for i in range(240)]
+    labelled = [f"{row},{'new' if row[:7] > '2024-06' else 'old'}" for row in rows]
+    path = write(tmp_path / "days.csv", "day,letter,age", *labelled)
+    out = fit(path, "age", "--cv", 4).out
+    assert "day <= 2024-0" in out
+    assert "2 used, 1 of them categories" in out
+
+
+def test_identifiers_and_constants_are_left_out_with_a_word(tmp_path: Path) -> None:
+    numbers = np.arange(ROWS)
+    path = make_data(
+        tmp_path / "data.csv",
+        one=np.ones(ROWS),
+        nothing=pa.nulls(ROWS),
+        number=numbers,
+        customer_id=np.random.default_rng(1).permutation(numbers) * 7,
+        name=[f"person {number}" for number in numbers],
+    )
+    left_out = fit_json(path, "y", "--cv", 3)["columns"]["left_out"]
+    assert left_out == {
+        "one value only": ["one"],
+        "no values": ["nothing"],
+        "identifier": ["number", "customer_id", "name"],
+    }
+
+
+def test_a_column_that_gives_the_target_away_is_warned_about(tmp_path: Path) -> None:
+    plain = make_data(tmp_path / "data.csv")
+    assert fit_json(plain, "y", "--cv", 3)["warnings"] == []
+    y = csv.read_csv(plain)["y"].to_pylist()
+    path = make_data(tmp_path / "leak.csv", decided=[f"was {label}" for label in y])
+    out = fit(path, "y", "--cv", 3).out
+    assert "Warning   'decided' alone gives 100% of 'y' away." in out
+    assert "--drop decided" in out
+    amount = csv.read_csv(plain)["b"].to_numpy() * 3 + 1
+    path = make_data(tmp_path / "leak.csv", amount=amount)
+    assert "'amount' alone gives" in fit_json(path, "b", "--cv", 3)["warnings"][0]
+
+
+def test_text_among_numbers_gives_a_hint(tmp_path: Path) -> None:
+    values = [str(number % 40) for number in range(ROWS - 2)] + ["unknown", "?"]
+    path = make_data(tmp_path / "data.csv", age=values)
+    hints = fit_json(path, "y", "--cv", 3)["hints"]
+    assert hints == [
+        "'age' is read as categories, because 2 values are not a number (first: 'unknown'). "
+        "Clean it to use it as a number."
+    ]
+
+
+def test_weights_count_and_balance_changes_the_tree(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv", w=(np.arange(ROWS) % 4).astype(float))
+    plain = fit_json(path, "y", "--cv", 3, "--drop", "w")
+    weighted = fit_json(path, "y", "--cv", 3, "--weights", "w")
+    balanced = fit_json(path, "y", "--cv", 3, "--drop", "w", "--class-weight", "balanced")
+    assert weighted["columns"]["used"] == plain["columns"]["used"]
+    assert weighted["scores"] != plain["scores"]
+    assert balanced["scores"]["measure"] == "balanced_accuracy"
+    result = run("fit", path, "--target", "b", "--class-weight", "balanced")
+    assert_mistake(result, "--class-weight is for classes")
+
+
+def test_bad_weights_are_named(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv", w=np.arange(ROWS) - 5.0)
+    assert_mistake(run("fit", path, "--target", "y", "--weights", "w"), "5 values that are missing")
+    assert_mistake(run("fit", path, "--target", "b", "--weights", "y"), "not numbers")
+
+
+def test_the_rule_the_depth_and_the_score_are_as_asked() -> None:
+    smallest = fit_json(LOANS, "default", "--cv", 3, "--no-nested")
+    best = fit_json(LOANS, "default", "--cv", 3, "--no-nested", "--rule", "best")
+    assert smallest["chosen"]["leaves"] < best["chosen"]["leaves"]
+    shallow = fit_json(LOANS, "default", "--cv", 3, "--no-nested", "--max-depth", 2)
+    assert shallow["chosen"]["depth"] <= 2
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "f1", "recall", "accuracy", "neg_log_loss"])
+def test_any_score_of_scikit_learn_decides(tmp_path: Path, name: str) -> None:
+    path = make_data(tmp_path / "data.csv")
+    found = fit_json(path, "y", "--cv", 3, "--no-nested", "--scoring", name)
+    assert found["scores"]["measure"] == name
+    assert found["scores"]["rows"]["cross_validation"]["score"] > 0
+
+
+def test_numbers_may_be_categories(tmp_path: Path) -> None:
+    codes = np.arange(ROWS) % 5
+    path = make_data(tmp_path / "data.csv", code=codes)
+    found = fit_json(path, "y", "--cv", 3, "--categorical", "code")
+    assert found["columns"]["categorical"] == ["code"]
+
+
+def test_the_positive_class_is_the_one_asked_for(found: dict[str, Any]) -> None:
+    other = fit_json(LOANS, "default", "--cv", 5, "--positive", "no")
+    assert found["thresholds"]["positive"] == "yes"
+    assert other["thresholds"]["positive"] == "no"
+    assert other["thresholds"]["half"]["n_positive"] == 3107
+    assert other["tree"][0]["share"] == pytest.approx(1 - found["tree"][0]["share"])
+
+
+def test_a_better_threshold_has_a_higher_f1(found: dict[str, Any]) -> None:
+    thresholds = found["thresholds"]
+    assert thresholds["best"]["f1"] > thresholds["half"]["f1"]
+    assert thresholds["best"]["recall"] > thresholds["half"]["recall"]
+
+
+def test_a_test_file_is_scored_too(tmp_path: Path) -> None:
+    lines = LOANS.read_text().splitlines()
+    early = write(tmp_path / "early.csv", *lines[:3001])
+    late = write(tmp_path / "late.csv", lines[0], *lines[3001:])
+    found = fit_json(early, "default", "--cv", 3, "--test", late)
+    row = found["scores"]["rows"]["test"]
+    assert row["n_rows"] == 1000
+    assert 0.7 < row["AUC"] < 0.95
+    assert "test file" in fit(early, "default", "--cv", 3, "--test", late).out
+    other = write(tmp_path / "other.csv", "default", "maybe")
+    assert_mistake(
+        run("fit", early, "--target", "default", "--cv", 3, "--test", other), "not one of"
+    )
+
+
+def test_importance_names_the_columns_that_matter(found: dict[str, Any]) -> None:
+    ranked = [one["column"] for one in found["importance"]]
+    assert ranked[0] == "late_payments"
+    assert [one["loss"] for one in found["importance"]] == sorted(
+        (one["loss"] for one in found["importance"]), reverse=True
+    )
+
+
+def test_a_model_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    result = run("fit", LOANS, "--target", "default", "--cv", 3, "--model", folder)
+    assert_mistake(result, "--model: ")
+    result = run("fit", LOANS, "--target", "default", "--cv", 3, "--model", tmp_path / "no" / "m")
+    assert_mistake(result, "cannot be written")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
