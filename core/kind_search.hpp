@@ -5,28 +5,19 @@
 
 #include "categorical.hpp"
 #include "column_groups.hpp"
-#include "crowd.hpp"
+#include "standing.hpp"
 
 namespace treefold {
-
-// A crowd without one row of a kind.
-template <class Target>
-struct Absence : Part<Target> {
-    std::vector<typename Target::Slot> row;  // what the row adds
-    std::vector<double> value;
-};
 
 template <class Target>
 class KindSearch {
 public:
     using Slot = typename Target::Slot;
 
-    // kind_of: per leaver, in absences.
     KindSearch(const Crowd<Target>& crowd, const Seat<Target>& seat,
-               const std::vector<Absence<Target>>& absences, const std::vector<uint32_t>& kind_of,
-               Desk<Target>& desk)
-        : crowd_(crowd), seat_(seat), absences_(absences), kind_of_(kind_of), desk_(desk),
-          width_(seat.target->width()) {}
+               const KindStanding<Target>& standing, Desk<Target>& desk)
+        : crowd_(crowd), seat_(seat), absences_(standing.absences), kind_of_(standing.kind_of),
+          desk_(desk), width_(seat.target->width()) {}
 
     void run(std::vector<Choice>& choices, ChoiceSets& sets) {
         choices.assign(crowd_.leavers.size(), {});
@@ -49,7 +40,7 @@ private:
     };
 
     void search_cuts(uint32_t at, std::vector<Choice>& choices) {
-        list_cuts(crowd_.layout, at, *seat_.target, desk_.scratch, cuts_);
+        CutLister<Target>(crowd_.layout, at, *seat_.target, desk_.scratch, cuts_).run();
         if (cuts_.size() == 0) return;
         size_t n = cuts_.size();
         below_.assign(absences_.size() * (n + 1), {});
@@ -91,12 +82,9 @@ private:
         auto first = std::partition_point(cuts_.cuts.begin(), cuts_.cuts.end(),
                                           [&](const Cut& cut) { return cut.code < code; });
         auto j = static_cast<size_t>(first - cuts_.cuts.begin());
-        bool is_alone_at_first = cuts_.n_missing != 0 && cuts_.cuts[0].missing_left &&
-                                 cuts_.cuts[0].code == code &&
-                                 cuts_.cuts[0].rows_left == cuts_.n_missing + 1;
-        if (is_alone_at_first) j = 2;  // without it there is no value to the left of the cut
-        const Best &below = below_[kind * (n + 1) + (is_alone_at_first ? 0 : j)],
-                   &above = above_[kind * (n + 1) + j];
+        bool is_lowest = j == 0 && is_no_cut(cuts_, cuts_.cuts[0], code);
+        const Best &below = below_[kind * (n + 1) + j],
+                   &above = above_[kind * (n + 1) + (is_lowest ? kNextValue : j)];
         return above.quality > below.quality ? above : below;
     }
 
@@ -185,6 +173,7 @@ private:
         return std::move(desk_.findings.best);
     }
 
+    static constexpr size_t kNextValue = 2;  // where the cuts of the second lowest value begin
     static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
     const Crowd<Target>& crowd_;

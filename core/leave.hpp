@@ -7,7 +7,8 @@
 #include "answers.hpp"
 #include "group.hpp"
 #include "kind_search.hpp"
-#include "path.hpp"
+#include "mean_search.hpp"
+#include "own_value.hpp"
 
 namespace treefold {
 
@@ -17,7 +18,8 @@ public:
     using CrowdPtr = std::unique_ptr<Crowd<Target>>;
 
     Leaving(Workshop<Target>& shop, Seat<Target> seat, const Kinds& kinds, Answers& answers)
-        : shop_(shop), seat_(std::move(seat)), kinds_(kinds), answers_(answers), path_(shop) {}
+        : shop_(shop), seat_(std::move(seat)), kinds_(kinds), answers_(answers), finder_(shop),
+          path_(shop) {}
 
     // strangers: rows that ask and train nobody.
     void run(CrowdPtr root, const std::vector<uint32_t>& strangers) {
@@ -38,32 +40,49 @@ private:
 
     void visit(CrowdPtr crowd, int worker) {
         shop_.workers.check();
-        if (crowd->leavers.size() <= kFewLeavers || !can_search()) {
-            for (uint32_t row : crowd->leavers) leave_alone(*crowd, row, worker);
-            return;
+        Crowd<Target>& here = *crowd;
+        if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            if (is_crowd(here) && MeanStanding::serves(*seat_.rules, *seat_.target)) {
+                MeanStanding standing(here, seat_);
+                auto search = [&](const Split& winner) {
+                    return MeanSearch(here, seat_, winner, shop_.desk(worker));
+                };
+                return go_on(std::move(crowd), standing, search, worker);
+            }
         }
-        std::vector<Absence<Target>> absences;
-        std::vector<uint32_t> kind_of;
-        settle_leaves(*crowd, absences, kind_of, worker);
+        if (is_crowd(here) && kinds_.representatives.size() <= kMostKinds) {
+            KindStanding<Target> standing(here, seat_, kinds_, shop_.desk(worker));
+            auto search = [&](const Split&) {
+                return KindSearch<Target>(here, seat_, standing, shop_.desk(worker));
+            };
+            return go_on(std::move(crowd), standing, search, worker);
+        }
+        for (uint32_t row : here.leavers) leave_alone(here, row, worker);
+    }
+
+    // Draws are not the same for all leavers.
+    bool is_crowd(const Crowd<Target>& crowd) const {
+        return crowd.leavers.size() > kFewLeavers && seat_.tries_all(shop_.table);
+    }
+
+    // search(winner) makes the search for the choices of leavers.
+    template <class Standing, class Search>
+    void go_on(CrowdPtr crowd, Standing& standing, Search&& search, int worker) {
+        settle_leaves(*crowd, standing);
         if (crowd->leavers.empty()) return;
         Desk<Target>& desk = shop_.desk(worker);
+        count_work(*crowd, desk.work);
         std::vector<Choice> choices;
         ChoiceSets sets;
-        count_work(*crowd, desk.work);
-        KindSearch<Target>(*crowd, seat_, absences, kind_of, desk).run(choices, sets);
-        Forks forks = part(*crowd, absences, kind_of, choices, sets, desk);
+        search(find_winner(*crowd, worker)).run(choices, sets);
+        Forks forks = part(*crowd, standing, choices, sets, desk);
         desk.work.forks += forks.empty() ? 0 : forks.size() - 1;
         desk.work.count_tests(crowd->depth, forks.size());
         for (Fork& fork : forks) {
-            std::vector<CrowdPtr> children = bear(*crowd, fork, absences, kind_of, worker);
+            std::vector<CrowdPtr> children = bear(*crowd, fork, standing, worker);
             if (&fork == &forks.back()) crowd.reset();
             for (CrowdPtr& child : children) visit(std::move(child), worker);
         }
-    }
-
-    // Draws and best-first growth have an order of their own.
-    bool can_search() const {
-        return kinds_.representatives.size() <= kMostKinds && seat_.tries_all(shop_.table);
     }
 
     void count_work(const Crowd<Target>& crowd, Work& work) const {
@@ -71,6 +90,29 @@ private:
         uint64_t n_updates = crowd.n_rows() * shop_.table.columns.size();
         work.statistic_updates += n_updates;
         work.serial_updates += n_updates * crowd.leavers.size();
+    }
+
+    // The best split of all rows that leaves one row more than the least on both sides.
+    Split find_winner(Crowd<Target>& crowd, int worker) {
+        Rules rules = *seat_.rules;
+        rules.min_samples_leaf = std::max<int64_t>(1, rules.min_samples_leaf) + 1;
+        if (rules.min_weight_leaf > 0.0) rules.min_weight_leaf += 1.0;
+        Seat<Target> seat = seat_;
+        seat.rules = &rules;
+        Desk<Target>& desk = shop_.desk(worker);
+        auto node = desk.take_node();
+        node->seat = &seat;
+        node->layout = &crowd.layout;
+        node->begin = 0, node->end = crowd.n_rows();
+        node->stretches = crowd.layout.root_stretches;
+        node->totals = crowd.totals;
+        std::vector<double> value(Target::is_classification ? seat.target->width() : 1);
+        node->context = seat.target->context(crowd.totals, crowd.layout.rows);
+        node->description = seat.target->describe(crowd.totals, crowd.layout.rows, node->context,
+                                                  value.data(), desk.scratch.scaled);
+        Split winner = finder_.find(*node, worker);
+        desk.give_back(std::move(node));
+        return winner;
     }
 
     // One row on its own ----------------------------------------------------------------------
@@ -105,7 +147,7 @@ private:
     double weigh_root(uint32_t row, int worker) {
         if (seat_.rules->min_impurity_decrease <= 0.0) return 0.0;
         auto totals = root_totals_;
-        remove(row, totals);
+        remove_row(*seat_.target, row, totals);
         return weigh(totals, worker);
     }
     double weigh(const typename Target::Totals& totals, int worker) {
@@ -113,58 +155,20 @@ private:
         return seat_.target->weight_of({totals.rows, totals.slots.data()}, context,
                                        shop_.desk(worker).scratch.scaled);
     }
-    void remove(uint32_t row, typename Target::Totals& totals) const {
-        std::vector<typename Target::Slot> slots(seat_.target->width());
-        seat_.target->add(row, slots.data());
-        for (size_t k = 0; k < slots.size(); ++k) totals.slots[k] -= slots[k];
-        --totals.rows;
-    }
-
-    // Stopping --------------------------------------------------------------------------------
 
     // Answers the leavers for which the node is a leaf, and takes them out.
-    void settle_leaves(Crowd<Target>& crowd, std::vector<Absence<Target>>& absences,
-                       std::vector<uint32_t>& kind_of, int worker) {
-        std::vector<uint32_t> place_of(kinds_.representatives.size(), UINT32_MAX);
-        std::vector<bool> is_leaf;
-        size_t n_kept = 0;
-        for (uint32_t row : crowd.leavers) {
-            uint32_t& place = place_of[kinds_.of_row[row]];
-            if (place == UINT32_MAX) {
-                place = static_cast<uint32_t>(absences.size());
-                absences.push_back(describe_without(crowd, row, worker));
-                is_leaf.push_back(stops(absences.back(), *seat_.rules, crowd.depth));
-            }
-            if (is_leaf[place]) {
-                answer(row, absences[place]);
-                continue;
-            }
-            crowd.leavers[n_kept++] = row;
-            kind_of.push_back(place);
+    template <class Standing>
+    void settle_leaves(Crowd<Target>& crowd, Standing& standing) {
+        std::vector<uint32_t> kept;
+        for (uint32_t k = 0; k < crowd.leavers.size(); ++k) {
+            if (standing.is_leaf(k))
+                standing.write_value(k, answers_.of(crowd.leavers[k]));
+            else
+                kept.push_back(k);
         }
-        crowd.leavers.resize(n_kept);
-    }
-
-    Absence<Target> describe_without(const Crowd<Target>& crowd, uint32_t row, int worker) {
-        const Target& target = *seat_.target;
-        Absence<Target> absence;
-        absence.row.resize(target.width());
-        target.add(row, absence.row.data());
-        absence.totals = crowd.totals;
-        remove(row, absence.totals);
-        absence.value.resize(Target::is_classification ? target.width() : 1);
-        std::vector<uint32_t> others;
-        if constexpr (!Target::is_classification)
-            std::copy_if(crowd.layout.rows.begin(), crowd.layout.rows.end(),
-                         std::back_inserter(others), [&](uint32_t other) { return other != row; });
-        absence.context = target.context(absence.totals, others);
-        absence.description =
-            target.describe(absence.totals, others, absence.context, absence.value.data(),
-                            shop_.desk(worker).scratch.scaled);
-        return absence;
-    }
-    void answer(uint32_t row, const Absence<Target>& absence) {
-        std::copy(absence.value.begin(), absence.value.end(), answers_.of(row));
+        standing.keep(kept);
+        for (size_t k = 0; k < kept.size(); ++k) crowd.leavers[k] = crowd.leavers[kept[k]];
+        crowd.leavers.resize(kept.size());
     }
 
     // Forks -----------------------------------------------------------------------------------
@@ -177,25 +181,26 @@ private:
     };
     using Forks = std::vector<Fork>;
 
-    Forks part(const Crowd<Target>& crowd, const std::vector<Absence<Target>>& absences,
-               const std::vector<uint32_t>& kind_of, const std::vector<Choice>& choices,
-               const ChoiceSets& sets, Desk<Target>& desk) {
+    template <class Standing>
+    Forks part(const Crowd<Target>& crowd, const Standing& standing,
+               const std::vector<Choice>& choices, const ChoiceSets& sets, Desk<Target>& desk) {
         Presences presences(crowd.layout, desk.scratch.pairs);
         using Key = std::tuple<uint32_t, uint32_t, bool, std::vector<uint64_t>>;
         std::map<Key, Fork> forks;
         for (uint32_t k = 0; k < choices.size(); ++k) {
             uint32_t row = crowd.leavers[k];
             if (!choices[k].exists()) {
-                answer(row, absences[kind_of[k]]);
+                standing.write_value(k, answers_.of(row));
                 continue;
             }
             Choice choice = choices[k];
+            const Column& column = crowd.layout.table->columns[choice.column];
             std::vector<uint64_t> set;
-            if (crowd.layout.table->columns[choice.column].is_categorical) set = sets[choice.set];
-            settle_own(crowd, absences[kind_of[k]], row, presences.of(choice.column), choice, set,
-                       desk);
-            Key key(choice.column, choice.code, choice.missing_left, set);
-            Fork& fork = forks[key];
+            if (column.is_categorical) set = sets[choice.set];
+            settle_own(column, presences.of(choice.column), row, choice, set, [&] {
+                return weighs_more_left(crowd, standing.of(k), row, choice, set, desk);
+            });
+            Fork& fork = forks[Key(choice.column, choice.code, choice.missing_left, set)];
             if (fork.leavers.empty()) fork.choice = choice, fork.set = std::move(set);
             fork.leavers.push_back(k);
         }
@@ -204,69 +209,6 @@ private:
         return result;
     }
 
-    // The values of each column, listed where they are asked for.
-    class Presences {
-    public:
-        Presences(const Layout& layout, std::vector<uint64_t>& pairs)
-            : layout_(layout), pairs_(pairs) {}
-        const Presence& of(uint32_t column) {
-            auto [found, is_new] = known_.try_emplace(column);
-            if (is_new) list_presence(layout_, column, pairs_, found->second);
-            return found->second;
-        }
-
-    private:
-        const Layout& layout_;
-        std::vector<uint64_t>& pairs_;
-        std::map<uint32_t, Presence> known_;
-    };
-
-    // Puts the leaver's own value where the leaver goes, as its tree says, which has not seen this row: between two
-    // others, or as missing values go.
-    void settle_own(const Crowd<Target>& crowd, const Absence<Target>& absence, uint32_t row,
-                    const Presence& presence, Choice& choice, std::vector<uint64_t>& set,
-                    Desk<Target>& desk) {
-        const Column& column = crowd.layout.table->columns[choice.column];
-        uint32_t code = column.code_of(row);
-        bool is_missing = code == column.missing_code();
-        size_t place = is_missing ? 0 : presence.find(code);
-        bool is_alone = is_missing ? presence.n_missing == 1 : presence.n_rows[place] == 1;
-        if (presence.n_missing == 0) choice.missing_left = true;
-        if (!is_alone) return;
-        auto goes_as_missing = [&] {
-            bool sees_missing = presence.n_missing - (is_missing ? 1 : 0) > 0;
-            if (sees_missing) return choice.missing_left;
-            return weighs_more_left(crowd, absence, row, choice, set, desk);
-        };
-        if (is_missing) {
-            choice.missing_left = goes_as_missing();
-        } else if (column.is_categorical) {
-            uint64_t bit = uint64_t{1} << (code % 64);
-            set[code / 64] &= ~bit;
-            if (goes_as_missing()) set[code / 64] |= bit;
-        } else {
-            settle_between(column, presence, place, choice);
-        }
-    }
-
-    // A value that no other row has, next to the cut: the midpoint is that of its neighbours.
-    static void settle_between(const Column& column, const Presence& presence, size_t place,
-                               Choice& choice) {
-        uint32_t code = presence.codes[place];
-        bool is_first = place == 0, is_last = place + 1 == presence.codes.size();
-        bool is_next =
-            (!is_first && choice.code == presence.codes[place - 1]) || choice.code == code;
-        if (!is_next || is_first) return;
-        uint32_t below = presence.codes[place - 1];
-        bool is_below = is_last;  // `present | missing`: nothing else has no value above
-        if (!is_last)
-            is_below =
-                column.values[code] <=
-                threshold_between(column.values[below], column.values[presence.codes[place + 1]]);
-        choice.code = is_below ? code : below;
-    }
-
-    // Of the rows that are not the leaver, are those on the left at least as heavy?
     bool weighs_more_left(const Crowd<Target>& crowd, const Absence<Target>& absence, uint32_t row,
                           const Choice& choice, const std::vector<uint64_t>& set,
                           Desk<Target>& desk) {
@@ -275,7 +217,7 @@ private:
         std::vector<typename Target::Slot> left(target.width()), right(target.width());
         int64_t rows_left = 0;
         for (uint32_t each : crowd.layout.rows) {
-            if (each == row || !goes_left_by(choice, set, column, each)) continue;
+            if (each == row || !sends_left(choice, set, column, each)) continue;
             target.add(each, left.data());
             ++rows_left;
         }
@@ -286,25 +228,18 @@ private:
         return weigh(rows_left, left) >= weigh(absence.totals.rows - rows_left, right);
     }
 
-    static bool goes_left_by(const Choice& choice, const std::vector<uint64_t>& set,
-                             const Column& column, uint32_t row) {
-        uint32_t code = column.code_of(row);
-        return goes_left(code, choice.code, code == column.missing_code(), choice.missing_left,
-                         column.is_categorical ? set.data() : nullptr);
-    }
-
     // Children --------------------------------------------------------------------------------
 
     // Those that have leavers, the smaller one first; a leaver that is alone follows its path at once.
+    template <class Standing>
     std::vector<CrowdPtr> bear(const Crowd<Target>& crowd, const Fork& fork,
-                               const std::vector<Absence<Target>>& absences,
-                               const std::vector<uint32_t>& kind_of, int worker) {
+                               const Standing& standing, int worker) {
         const Column& column = crowd.layout.table->columns[fork.choice.column];
         Desk<Target>& desk = shop_.desk(worker);
         auto left = std::make_unique<Crowd<Target>>(), right = std::make_unique<Crowd<Target>>();
         uint8_t* ways = desk.ways_for(shop_.table.n_rows);
         for (uint32_t row : crowd.layout.rows) {
-            bool is_left = goes_left_by(fork.choice, fork.set, column, row);
+            bool is_left = sends_left(fork.choice, fork.set, column, row);
             ways[row] = is_left ? kGoesLeft : kGoesRight;
             (is_left ? left : right)->layout.rows.push_back(row);
         }
@@ -312,11 +247,12 @@ private:
         for (uint32_t k : fork.leavers) {
             uint32_t row = crowd.leavers[k];
             Crowd<Target>& own = ways[row] == kGoesLeft ? *left : *right;
-            if (decreases_enough(*left, *right, absences[kind_of[k]], row, ways[row] == kGoesLeft,
+            if (seat_.rules->min_impurity_decrease <= 0.0 ||
+                decreases_enough(*left, *right, standing.of(k), row, ways[row] == kGoesLeft,
                                  worker))
                 own.leavers.push_back(row);
             else
-                answer(row, absences[kind_of[k]]);
+                standing.write_value(k, answers_.of(row));
         }
         if (!left->leavers.empty() && !right->leavers.empty())
             divide_layout(crowd.layout, ways, left->layout, right->layout);
@@ -353,25 +289,25 @@ private:
     // min_impurity_decrease, by the leaver's own rows.
     bool decreases_enough(const Crowd<Target>& left, const Crowd<Target>& right,
                           const Absence<Target>& absence, uint32_t row, bool is_left, int worker) {
-        if (seat_.rules->min_impurity_decrease <= 0.0) return true;
         Description on_left = describe_side(left, row, is_left, worker),
                     on_right = describe_side(right, row, !is_left, worker);
         return impurity_decrease(weigh_root(row, worker), absence.description, on_left, on_right) >=
                seat_.rules->min_impurity_decrease;
     }
     Description describe_side(const Crowd<Target>& side, uint32_t row, bool is_own, int worker) {
-        if (is_own) return describe_without(side, row, worker).description;
         const Target& target = *seat_.target;
+        std::vector<int64_t>& scratch = shop_.desk(worker).scratch.scaled;
+        if (is_own) return describe_without(side, row, target, scratch).description;
         std::vector<double> value(Target::is_classification ? target.width() : 1);
         auto context = target.context(side.totals, side.layout.rows);
-        return target.describe(side.totals, side.layout.rows, context, value.data(),
-                               shop_.desk(worker).scratch.scaled);
+        return target.describe(side.totals, side.layout.rows, context, value.data(), scratch);
     }
 
     Workshop<Target>& shop_;
     Seat<Target> seat_;
     const Kinds& kinds_;
     Answers& answers_;
+    Finder<Target> finder_;
     Path<Target> path_;
     typename Target::Totals root_totals_;
 };

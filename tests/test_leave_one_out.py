@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from cases import BASE_SEED, FEW_VALUED, Case, draw_case, draw_rules
 from core_trees import core_rules, grow_core, make_source, make_table
+from mixed_data import CATEGORICAL, make_mixed
 from reference.leave_one_out import leave_one_out as leave_one_out_by_hand
 
-from treefold import _native
+from treefold import Table, _native
 
 CRITERIA = ["gini", "entropy", "gain_ratio", "squared_error"]
 
@@ -100,3 +101,27 @@ def test_rows_without_weights_are_left_out_together(criterion):
 def test_rows_of_few_values_are_left_out_together(criterion):
     for case in draw_cases("few", criterion, 12, n_rows=40, kinds=FEW_VALUED):
         assert_same(case, n_threads=2)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("columns", [slice(None), slice(0, 3)], ids=["all columns", "numbers"])
+@pytest.mark.parametrize("target", ["two classes", "many classes", "regression"])
+def test_many_rows_are_answered_as_by_trees_with_a_demand(target, columns, n_threads):
+    n_rows = 300
+    data = make_mixed(n_rows)
+    X = data.X[:, columns]
+    categorical = [column for column in CATEGORICAL if column < X.shape[1]]
+    table = Table.from_data(X, categorical_features=categorical or None)._native
+    y, n_classes, rules = data.targets[target].astype(float), 0, _native.Rules()
+    rules.criterion, rules.min_samples_leaf = "squared_error", 3
+    if target != "regression":
+        y = np.unique(y, return_inverse=True)[1].astype(np.int32)
+        n_classes, rules.criterion = int(y.max()) + 1, "gini"
+    rows = np.arange(n_rows, dtype=np.uint32)
+    members = [(np.delete(rows, row), None, rules, rows[[row]]) for row in rows]
+    trees, _ = _native.grow_family(table, y, n_classes, None, members, "none", 1)
+    source = _native.Source(n_rows, table.n_columns)
+    source.add_table(table)
+    expected = np.array([tree.value[tree.apply(source, 1)[k]] for k, tree in enumerate(trees)])
+    actual, _ = _native.leave_one_out(table, y, n_classes, None, rules, rows, n_threads)
+    assert expected.tobytes() == actual.tobytes()
