@@ -28,6 +28,13 @@ void visit_by_code(const Layout& layout, uint32_t at, std::vector<uint64_t>& pai
         visit(static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32));
 }
 
+// Does an ordered column lack values in this layout? Missing ones come last.
+inline bool has_missing(const Layout& layout, uint32_t at) {
+    const Column& column = layout.table->columns[at];
+    uint32_t last = layout.order(at, 0, layout.n_rows).back() >> layout.class_bits;
+    return column.has_missing && column.codes[last] == column.missing_code();
+}
+
 // Few codes against rows, and no order kept: rows are better counted than sorted.
 inline bool is_counted(const Layout& layout, uint32_t at) {
     const Column& column = layout.table->columns[at];

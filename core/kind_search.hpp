@@ -4,7 +4,7 @@
 #pragma once
 
 #include "categorical.hpp"
-#include "column_groups.hpp"
+#include "gini_window.hpp"
 #include "standing.hpp"
 
 namespace treefold {
@@ -14,10 +14,30 @@ class KindSearch {
 public:
     using Slot = typename Target::Slot;
 
+    // winner: a cut whose sides both stay large enough whoever leaves, if there is one.
     KindSearch(const Crowd<Target>& crowd, const Seat<Target>& seat,
-               const KindStanding<Target>& standing, Desk<Target>& desk)
+               const KindStanding<Target>& standing, const Split& winner, Desk<Target>& desk)
         : crowd_(crowd), seat_(seat), absences_(standing.absences), kind_of_(standing.kind_of),
-          desk_(desk), width_(seat.target->width()) {}
+          desk_(desk), width_(seat.target->width()) {
+        if constexpr (kCounts) {
+            if (!GiniWindow::serves(*seat.rules, *seat.target, crowd.n_rows())) return;
+            is_gini_ = true;
+            for (const Absence<Target>& absence : absences_)
+                labels_.push_back(static_cast<size_t>(
+                    std::find(absence.row.begin(), absence.row.end(), 1) - absence.row.begin()));
+            double floor = winner.exists() && !winner.is_categorical ? find_floor(winner) : kNone;
+            window_.emplace(crowd.totals.slots, crowd.totals.rows, seat.rules->min_samples_leaf,
+                            floor);
+        }
+    }
+
+    // Whether a winner is of use.
+    static bool has_window(const Crowd<Target>& crowd, const Seat<Target>& seat) {
+        if constexpr (kCounts)
+            return GiniWindow::serves(*seat.rules, *seat.target, crowd.n_rows());
+        else
+            return false;
+    }
 
     void run(std::vector<Choice>& choices, ChoiceSets& sets) {
         choices.assign(crowd_.leavers.size(), {});
@@ -31,6 +51,8 @@ public:
     }
 
 private:
+    static constexpr bool kCounts = std::is_same_v<Target, ClassTarget<int64_t>>;
+
     // Cuts ------------------------------------------------------------------------------------
 
     // The best of some cuts for one kind.
@@ -40,8 +62,10 @@ private:
     };
 
     void search_cuts(uint32_t at, std::vector<Choice>& choices) {
-        CutLister<Target>(crowd_.layout, at, *seat_.target, desk_.scratch, cuts_).run();
+        list_cuts(at);
         if (cuts_.size() == 0) return;
+        if constexpr (kCounts)
+            if (is_gini_) square_counts();
         size_t n = cuts_.size();
         below_.assign(absences_.size() * (n + 1), {});
         above_.assign(absences_.size() * (n + 1), {});
@@ -52,6 +76,47 @@ private:
             uint32_t code = column.code_of(crowd_.leavers[k]);
             offer(at, find_for(kind_of_[k], code, code == column.missing_code()), choices[k]);
         }
+    }
+
+    void list_cuts(uint32_t at) {
+        const Layout& layout = crowd_.layout;
+        const Column& column = layout.table->columns[at];
+        if constexpr (kCounts) {
+            bool is_ordered = layout.order_of[at] >= 0;
+            if (is_gini_ && is_ordered && !has_missing(layout, at)) {
+                cuts_.clear();
+                column.codes.with([&]<class Code>(const Code* codes) {
+                    OrderView<Code> order{at, layout.order(at, 0, layout.n_rows), layout.class_bits,
+                                          codes};
+                    window_->collect(order, cuts_);
+                });
+                return;
+            }
+        }
+        CutLister<Target>(layout, at, *seat_.target, desk_.scratch, cuts_).run();
+    }
+
+    // What every leaver reaches by a cut.
+    double find_floor(const Split& winner) {
+        const Column& column = crowd_.layout.table->columns[winner.column];
+        cuts_.clear();
+        std::vector<Slot> left(width_);
+        int64_t rows_left = 0;
+        for (uint32_t row : crowd_.layout.rows) {
+            uint32_t code = column.code_of(row);
+            bool is_missing = code == column.missing_code();
+            if (is_missing ? !winner.missing_left : code > winner.code) continue;
+            seat_.target->add(row, left.data());
+            ++rows_left;
+        }
+        cuts_.add({winner.code, winner.next_code, rows_left, true}, left.data(), width_);
+        square_counts();
+        double floor = std::numeric_limits<double>::infinity();
+        for (size_t kind = 0; kind < absences_.size(); ++kind)
+            for (bool is_left : {false, true})
+                if (has_kind(kind, 0, is_left))
+                    floor = std::min(floor, judge_cut(kind, 0, is_left));
+        return floor;
     }
 
     void find_best(size_t kind) {
@@ -99,6 +164,9 @@ private:
 
     // Of a cut without a row of the kind on its left or on its right. Where it has none there, nobody asks.
     double judge_cut(size_t kind, size_t cut, bool is_left) {
+        ++desk_.work.split_evaluations;
+        if constexpr (kCounts)
+            if (is_gini_) return judge_counts(kind, cut, is_left);
         const Absence<Target>& absence = absences_[kind];
         const Slot* slots = cuts_.slots(cut, width_);
         left_.assign(slots, slots + width_);
@@ -107,8 +175,40 @@ private:
             for (size_t k = 0; k < width_; ++k) left_[k] -= absence.row[k];
         std::optional<double> quality =
             judge(view_of(absence), left_, rows_left, desk_.scratch, no_floor_);
-        ++desk_.work.split_evaluations;
         return quality.value_or(kNone);
+    }
+
+    // The same by sums of squares, from which one count less takes 2 x - 1: rounding by rounding what class_quality gives.
+    double judge_counts(size_t kind, size_t cut, bool is_left) const {
+        const Slot* slots = cuts_.slots(cut, width_);
+        size_t label = labels_[kind];
+        int64_t on_left = slots[label], on_right = crowd_.totals.slots[label] - on_left;
+        int64_t n_left = cuts_.cuts[cut].rows_left, n_right = crowd_.totals.rows - n_left;
+        int64_t left = squares_[2 * cut], right = squares_[2 * cut + 1];
+        if (is_left)
+            left -= 2 * on_left - 1, --n_left;
+        else
+            right -= 2 * on_right - 1, --n_right;
+        int64_t smallest = std::max<int64_t>(1, seat_.rules->min_samples_leaf);
+        if (n_left < smallest || n_right < smallest) return kNone;
+        return static_cast<double>(left) / static_cast<double>(n_left) +
+               static_cast<double>(right) / static_cast<double>(n_right);
+    }
+    bool has_kind(size_t kind, size_t cut, bool is_left) const {
+        int64_t on_left = cuts_.slots(cut, width_)[labels_[kind]];
+        return is_left ? on_left > 0 : on_left < crowd_.totals.slots[labels_[kind]];
+    }
+    void square_counts() {
+        squares_.clear();
+        for (size_t cut = 0; cut < cuts_.size(); ++cut) {
+            const Slot* slots = cuts_.slots(cut, width_);
+            int64_t left = 0, right = 0;
+            for (size_t k = 0; k < width_; ++k) {
+                int64_t on_left = slots[k], on_right = crowd_.totals.slots[k] - on_left;
+                left += on_left * on_left, right += on_right * on_right;
+            }
+            squares_.push_back(left), squares_.push_back(right);
+        }
     }
 
     NodeView<Target> view_of(const Absence<Target>& absence) const {
@@ -182,6 +282,10 @@ private:
     const std::vector<uint32_t>& kind_of_;
     Desk<Target>& desk_;
     size_t width_;
+    bool is_gini_ = false;  // of plain counts
+    std::optional<GiniWindow> window_;
+    std::vector<size_t> labels_;  // per kind
+    std::vector<int64_t> squares_;  // (cut, side): the sum of squared counts
     Findings no_floor_;
     Cuts<Slot> cuts_;
     std::vector<Slot> left_;

@@ -15,7 +15,7 @@ namespace treefold {
 template <class Target>
 class Leaving {
 public:
-    using CrowdPtr = std::unique_ptr<Crowd<Target>>;
+    using CrowdPtr = std::shared_ptr<Crowd<Target>>;
 
     Leaving(Workshop<Target>& shop, Seat<Target> seat, const Kinds& kinds, Answers& answers)
         : shop_(shop), seat_(std::move(seat)), kinds_(kinds), answers_(answers), finder_(shop),
@@ -29,60 +29,121 @@ public:
             for (uint32_t each : root->layout.rows) ways[each] = kGoesLeft;
             Layout layout;
             derive(root->layout, ways, root->n_rows(), layout);
-            follow(layout, *root, row, weigh(root_totals_, 0), 0);
+            follow(layout, *root, row, weigh(root_totals_, shop_.desk(0)), 0);
         }
-        visit(std::move(root), 0);
+        n_root_rows_ = root->n_rows();
+        root_bytes_ = root->layout.nbytes();
+        std::vector<Waiting> set_aside;
+        grow_from({{std::move(root), {}}}, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
+        grow_set_aside(set_aside);
     }
 
 private:
     static constexpr size_t kFewLeavers = 3;
     static constexpr size_t kMostKinds = 64;
+    static constexpr uint64_t kWaitingLayouts = 4;  // of tasks, in layouts of the root
+    static constexpr uint64_t kMostLayouts = 16;  // of everything, before leavers go one by one
 
-    void visit(CrowdPtr crowd, int worker) {
-        shop_.workers.check();
-        Crowd<Target>& here = *crowd;
-        if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            if (is_crowd(here) && MeanStanding::serves(*seat_.rules, *seat_.target)) {
-                MeanStanding standing(here, seat_);
-                auto search = [&](const Split& winner) {
-                    return MeanSearch(here, seat_, winner, shop_.desk(worker));
-                };
-                return go_on(std::move(crowd), standing, search, worker);
+    // Leavers that choose the same rows for the left.
+    struct Fork {
+        Choice choice;
+        std::vector<uint64_t> set;  // categorical
+        std::vector<uint32_t> leavers;  // rows; none: the fork is not known yet
+    };
+    using Forks = std::vector<Fork>;
+
+    // A crowd, or one of the forks in which it goes on.
+    struct Waiting {
+        CrowdPtr crowd;
+        Fork fork;
+        bool is_fork() const { return !fork.leavers.empty(); }
+    };
+
+    // The loop: a crowd is replaced by its forks, a fork by its children.
+    void grow_from(std::vector<Waiting> stack, std::vector<Waiting>* set_aside, int worker) {
+        while (!stack.empty()) {
+            shop_.workers.check();
+            Waiting waiting = std::move(stack.back());
+            stack.pop_back();
+            if (set_aside != nullptr && is_task(waiting)) {
+                set_aside->push_back(std::move(waiting));
+                grow_if_many_wait(*set_aside);
+            } else if (waiting.is_fork()) {
+                for (CrowdPtr& child : bear(*waiting.crowd, waiting.fork, worker))
+                    stack.push_back({std::move(child), {}});
+            } else {
+                for (Fork& fork : open(*waiting.crowd, worker))
+                    stack.push_back({waiting.crowd, std::move(fork)});
             }
         }
-        if (is_crowd(here) && kinds_.representatives.size() <= kMostKinds) {
-            KindStanding<Target> standing(here, seat_, kinds_, shop_.desk(worker));
-            auto search = [&](const Split&) {
-                return KindSearch<Target>(here, seat_, standing, shop_.desk(worker));
-            };
-            return go_on(std::move(crowd), standing, search, worker);
+    }
+
+    bool is_task(const Waiting& waiting) const {
+        if (waiting.is_fork()) return false;
+        auto n_workers = static_cast<size_t>(shop_.workers.size());
+        return !is_crowd(*waiting.crowd) || waiting.crowd->n_rows() * 4 * n_workers < n_root_rows_;
+    }
+    void grow_if_many_wait(std::vector<Waiting>& tasks) {
+        uint64_t bytes = 0;
+        for (const Waiting& task : tasks) bytes += task.crowd->layout.nbytes();
+        if (bytes > kWaitingLayouts * root_bytes_) grow_set_aside(tasks);
+    }
+    void grow_set_aside(std::vector<Waiting>& tasks) {
+        std::stable_sort(tasks.begin(), tasks.end(), [](const Waiting& a, const Waiting& b) {
+            return a.crowd->n_rows() > b.crowd->n_rows();
+        });
+        shop_.in_tasks = true;
+        shop_.workers.for_each(tasks.size(), [&](size_t at, int worker) {
+            std::vector<Waiting> stack;
+            stack.push_back(std::move(tasks[at]));
+            grow_from(std::move(stack), nullptr, worker);
+        });
+        shop_.in_tasks = false;
+        tasks.clear();
+    }
+
+    // Answers the leavers for which the node is a leaf; the others go on in forks.
+    Forks open(Crowd<Target>& crowd, int worker) {
+        Desk<Target>& desk = shop_.desk(worker);
+        if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
+            if (is_crowd(crowd) && MeanStanding::serves(*seat_.rules, *seat_.target)) {
+                MeanStanding standing(crowd, seat_);
+                return open_with(crowd, standing, worker, [&] {
+                    return MeanSearch(crowd, seat_, find_winner(crowd, worker), desk);
+                });
+            }
         }
-        for (uint32_t row : here.leavers) leave_alone(here, row, worker);
+        if (is_crowd(crowd) && kinds_.representatives.size() <= kMostKinds) {
+            KindStanding<Target> standing(crowd, seat_, kinds_, desk);
+            return open_with(crowd, standing, worker, [&] {
+                bool needs_winner = KindSearch<Target>::has_window(crowd, seat_);
+                Split winner = needs_winner ? find_winner(crowd, worker) : Split{};
+                return KindSearch<Target>(crowd, seat_, standing, winner, desk);
+            });
+        }
+        for (uint32_t row : crowd.leavers) leave_alone(crowd, row, worker);
+        return {};
     }
 
     // Draws are not the same for all leavers.
     bool is_crowd(const Crowd<Target>& crowd) const {
-        return crowd.leavers.size() > kFewLeavers && seat_.tries_all(shop_.table);
+        return crowd.leavers.size() > kFewLeavers && seat_.tries_all(shop_.table) &&
+               shop_.meter.now() < kMostLayouts * root_bytes_;
     }
 
-    // search(winner) makes the search for the choices of leavers.
-    template <class Standing, class Search>
-    void go_on(CrowdPtr crowd, Standing& standing, Search&& search, int worker) {
-        settle_leaves(*crowd, standing);
-        if (crowd->leavers.empty()) return;
+    template <class Standing, class MakeSearch>
+    Forks open_with(Crowd<Target>& crowd, Standing& standing, int worker, MakeSearch&& search) {
+        settle_leaves(crowd, standing);
+        if (crowd.leavers.empty()) return {};
         Desk<Target>& desk = shop_.desk(worker);
-        count_work(*crowd, desk.work);
+        count_work(crowd, desk.work);
         std::vector<Choice> choices;
         ChoiceSets sets;
-        search(find_winner(*crowd, worker)).run(choices, sets);
-        Forks forks = part(*crowd, standing, choices, sets, desk);
+        search().run(choices, sets);
+        Forks forks = part(crowd, standing, choices, sets, desk);
         desk.work.forks += forks.empty() ? 0 : forks.size() - 1;
-        desk.work.count_tests(crowd->depth, forks.size());
-        for (Fork& fork : forks) {
-            std::vector<CrowdPtr> children = bear(*crowd, fork, standing, worker);
-            if (&fork == &forks.back()) crowd.reset();
-            for (CrowdPtr& child : children) visit(std::move(child), worker);
-        }
+        desk.work.count_tests(crowd.depth, forks.size());
+        return forks;
     }
 
     void count_work(const Crowd<Target>& crowd, Work& work) const {
@@ -123,7 +184,7 @@ private:
         ways[row] = 0;
         Layout layout;
         derive(crowd.layout, ways, crowd.n_rows() - 1, layout);
-        follow(layout, crowd, row, weigh_root(row, worker), worker);
+        follow(layout, crowd, row, weigh_root(row, shop_.desk(worker)), worker);
     }
 
     // The path of a row from a node on that has the rows of the layout.
@@ -144,16 +205,16 @@ private:
     }
 
     // What the leaver's root weighs.
-    double weigh_root(uint32_t row, int worker) {
+    double weigh_root(uint32_t row, Desk<Target>& desk) const {
         if (seat_.rules->min_impurity_decrease <= 0.0) return 0.0;
         auto totals = root_totals_;
         remove_row(*seat_.target, row, totals);
-        return weigh(totals, worker);
+        return weigh(totals, desk);
     }
-    double weigh(const typename Target::Totals& totals, int worker) {
+    double weigh(const typename Target::Totals& totals, Desk<Target>& desk) const {
         auto context = seat_.target->context(totals, {});
         return seat_.target->weight_of({totals.rows, totals.slots.data()}, context,
-                                       shop_.desk(worker).scratch.scaled);
+                                       desk.scratch.scaled);
     }
 
     // Answers the leavers for which the node is a leaf, and takes them out.
@@ -173,20 +234,13 @@ private:
 
     // Forks -----------------------------------------------------------------------------------
 
-    // Leavers that choose the same rows for the left.
-    struct Fork {
-        Choice choice;
-        std::vector<uint64_t> set;  // categorical
-        std::vector<uint32_t> leavers;  // in the crowd's
-    };
-    using Forks = std::vector<Fork>;
-
     template <class Standing>
     Forks part(const Crowd<Target>& crowd, const Standing& standing,
                const std::vector<Choice>& choices, const ChoiceSets& sets, Desk<Target>& desk) {
         Presences presences(crowd.layout, desk.scratch.pairs);
         using Key = std::tuple<uint32_t, uint32_t, bool, std::vector<uint64_t>>;
         std::map<Key, Fork> forks;
+        bool is_limited = seat_.rules->min_impurity_decrease > 0.0;
         for (uint32_t k = 0; k < choices.size(); ++k) {
             uint32_t row = crowd.leavers[k];
             if (!choices[k].exists()) {
@@ -200,9 +254,14 @@ private:
             settle_own(column, presences.of(choice.column), row, choice, set, [&] {
                 return weighs_more_left(crowd, standing.of(k), row, choice, set, desk);
             });
+            if (is_limited &&
+                !decreases_enough(crowd, {choice, set, {}}, standing.of(k), row, desk)) {
+                standing.write_value(k, answers_.of(row));
+                continue;
+            }
             Fork& fork = forks[Key(choice.column, choice.code, choice.missing_left, set)];
             if (fork.leavers.empty()) fork.choice = choice, fork.set = std::move(set);
-            fork.leavers.push_back(k);
+            fork.leavers.push_back(row);
         }
         Forks result;
         for (auto& [key, fork] : forks) result.push_back(std::move(fork));
@@ -230,37 +289,37 @@ private:
 
     // Children --------------------------------------------------------------------------------
 
-    // Those that have leavers, the smaller one first; a leaver that is alone follows its path at once.
-    template <class Standing>
-    std::vector<CrowdPtr> bear(const Crowd<Target>& crowd, const Fork& fork,
-                               const Standing& standing, int worker) {
+    // The rows of both sides, which have no orders yet.
+    std::pair<CrowdPtr, CrowdPtr> divide(const Crowd<Target>& crowd, const Fork& fork) const {
         const Column& column = crowd.layout.table->columns[fork.choice.column];
-        Desk<Target>& desk = shop_.desk(worker);
-        auto left = std::make_unique<Crowd<Target>>(), right = std::make_unique<Crowd<Target>>();
-        uint8_t* ways = desk.ways_for(shop_.table.n_rows);
+        auto left = std::make_shared<Crowd<Target>>(), right = std::make_shared<Crowd<Target>>();
         for (uint32_t row : crowd.layout.rows) {
             bool is_left = sends_left(fork.choice, fork.set, column, row);
-            ways[row] = is_left ? kGoesLeft : kGoesRight;
             (is_left ? left : right)->layout.rows.push_back(row);
         }
-        sum_up(crowd, *left, *right);
-        for (uint32_t k : fork.leavers) {
-            uint32_t row = crowd.leavers[k];
-            Crowd<Target>& own = ways[row] == kGoesLeft ? *left : *right;
-            if (seat_.rules->min_impurity_decrease <= 0.0 ||
-                decreases_enough(*left, *right, standing.of(k), row, ways[row] == kGoesLeft,
-                                 worker))
-                own.leavers.push_back(row);
-            else
-                standing.write_value(k, answers_.of(row));
-        }
+        left->totals = seat_.target->sum_rows(left->layout.rows);
+        right->totals = crowd.totals;
+        right->totals.rows -= left->totals.rows;
+        for (size_t k = 0; k < seat_.target->width(); ++k)
+            right->totals.slots[k] -= left->totals.slots[k];
+        return {std::move(left), std::move(right)};
+    }
+
+    // Those that have leavers, the larger one first: the other one is taken from the stack before it.
+    std::vector<CrowdPtr> bear(const Crowd<Target>& crowd, const Fork& fork, int worker) {
+        auto [left, right] = divide(crowd, fork);
+        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
+        for (uint32_t row : left->layout.rows) ways[row] = kGoesLeft;
+        for (uint32_t row : right->layout.rows) ways[row] = kGoesRight;
+        for (uint32_t row : fork.leavers)
+            (ways[row] == kGoesLeft ? left : right)->leavers.push_back(row);
         if (!left->leavers.empty() && !right->leavers.empty())
             divide_layout(crowd.layout, ways, left->layout, right->layout);
         else
             derive_child(crowd.layout, left->leavers.empty() ? right->layout : left->layout, ways);
         std::vector<CrowdPtr> children;
-        bool is_left_smaller = left->n_rows() <= right->n_rows();
-        for (bool is_left : {is_left_smaller, !is_left_smaller}) {
+        bool is_left_larger = left->n_rows() > right->n_rows();
+        for (bool is_left : {is_left_larger, !is_left_larger}) {
             CrowdPtr& child = is_left ? left : right;
             if (child->leavers.empty()) continue;
             child->depth = crowd.depth + 1;
@@ -278,25 +337,21 @@ private:
         derive(from, ways, child.rows.size(), child);
     }
 
-    void sum_up(const Crowd<Target>& crowd, Crowd<Target>& left, Crowd<Target>& right) const {
-        left.totals = seat_.target->sum_rows(left.layout.rows);
-        right.totals = crowd.totals;
-        right.totals.rows -= left.totals.rows;
-        for (size_t k = 0; k < seat_.target->width(); ++k)
-            right.totals.slots[k] -= left.totals.slots[k];
-    }
-
     // min_impurity_decrease, by the leaver's own rows.
-    bool decreases_enough(const Crowd<Target>& left, const Crowd<Target>& right,
-                          const Absence<Target>& absence, uint32_t row, bool is_left, int worker) {
-        Description on_left = describe_side(left, row, is_left, worker),
-                    on_right = describe_side(right, row, !is_left, worker);
-        return impurity_decrease(weigh_root(row, worker), absence.description, on_left, on_right) >=
+    bool decreases_enough(const Crowd<Target>& crowd, const Fork& fork,
+                          const Absence<Target>& absence, uint32_t row, Desk<Target>& desk) const {
+        auto [left, right] = divide(crowd, fork);
+        bool is_left =
+            sends_left(fork.choice, fork.set, crowd.layout.table->columns[fork.choice.column], row);
+        Description on_left = describe_side(*left, row, is_left, desk),
+                    on_right = describe_side(*right, row, !is_left, desk);
+        return impurity_decrease(weigh_root(row, desk), absence.description, on_left, on_right) >=
                seat_.rules->min_impurity_decrease;
     }
-    Description describe_side(const Crowd<Target>& side, uint32_t row, bool is_own, int worker) {
+    Description describe_side(const Crowd<Target>& side, uint32_t row, bool is_own,
+                              Desk<Target>& desk) const {
         const Target& target = *seat_.target;
-        std::vector<int64_t>& scratch = shop_.desk(worker).scratch.scaled;
+        std::vector<int64_t>& scratch = desk.scratch.scaled;
         if (is_own) return describe_without(side, row, target, scratch).description;
         std::vector<double> value(Target::is_classification ? target.width() : 1);
         auto context = target.context(side.totals, side.layout.rows);
@@ -310,6 +365,8 @@ private:
     Finder<Target> finder_;
     Path<Target> path_;
     typename Target::Totals root_totals_;
+    size_t n_root_rows_ = 0;
+    uint64_t root_bytes_ = 0;
 };
 
 }  // namespace treefold

@@ -130,10 +130,7 @@ private:
     void collect(uint32_t at) {
         const Layout& layout = crowd_.layout;
         const Column& column = layout.table->columns[at];
-        bool has_missing = column.has_missing && layout.order_of[at] >= 0 &&
-                           column.code_of(layout.order(at, 0, layout.n_rows).back() >>
-                                          layout.class_bits) == column.missing_code();
-        if (layout.order_of[at] >= 0 && !has_missing)
+        if (layout.order_of[at] >= 0 && !has_missing(layout, at))
             column.codes.with([&](auto* codes) { collect_ordered(at, codes); });
         else
             collect_listed(at, column);

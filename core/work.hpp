@@ -18,6 +18,7 @@ public:
         }
     }
     void remove(uint64_t bytes) { now_ -= bytes; }
+    uint64_t now() const { return now_; }
     uint64_t peak() const { return peak_; }
 
 private:
