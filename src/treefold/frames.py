@@ -64,7 +64,7 @@ def read_frame(X: Any) -> list[Column]:
     import narwhals as nw  # noqa: PLC0415
 
     frame = nw.from_native(X, eager_only=True)
-    return [_read_column(frame[:, index]) for index in range(len(frame.columns))]
+    return [_read_column(column) for column in frame.iter_columns()]
 
 
 def _read_column(series: "nw.Series[Any]") -> Column:

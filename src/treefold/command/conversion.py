@@ -4,6 +4,7 @@ What cannot be read is an error that names file, row and column. Rows are counte
 the line of names.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,14 +40,15 @@ class Converter:
 
     def convert(self, batch: Any, first_row: int) -> Any:
         """Convert one batch; `first_row` is how many rows came before it."""
-        self._check_names(batch.column_names)
+        given = dict(zip(batch.column_names, batch.columns, strict=True))
+        self._check_names(given)
         columns = {
-            name: self._convert(place, name, batch[name], first_row)
+            name: self._convert(place, name, given[name], first_row)
             for place, name in enumerate(self.names)
         }
         return pa.table(columns)
 
-    def _check_names(self, present: list[str]) -> None:
+    def _check_names(self, present: Collection[str]) -> None:
         missing = [name for name in self.names if name not in present]
         if missing:
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""

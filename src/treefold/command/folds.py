@@ -4,6 +4,7 @@ Rows that must stay together are *bundles*: groups, or duplicate rows. A split i
 and held-out rows, as scikit-learn's splitters give them.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +49,13 @@ def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) 
         bundles = _number(columns[options.groups])
         name = f"groups of '{options.groups}' stay together"
         return _shuffle(bundles, strata, options, name)
-    bundles = find_duplicates(table, strata if target.is_class else target.values)
+    truth = strata if target.is_class else target.values
+    n_possible = _count_possible(table, truth)
+    if n_possible <= table.n_rows:
+        words = f"rows repeat, because only {n_possible:,} different ones are possible"
+        return _shuffle(np.arange(table.n_rows), strata, options, words)
+    bundles = find_duplicates(table, truth)
     n_bundles = int(bundles.max()) + 1
-    if n_bundles < (options.cv or _FEWEST_FOLDS):
-        return _shuffle(np.arange(table.n_rows), strata, options, "duplicate rows are everywhere")
     n_duplicates = table.n_rows - n_bundles
     words = f"{n_duplicates:,} duplicate rows stay with their twins" if n_duplicates else ""
     return _shuffle(bundles, strata, options, words, n_duplicates)
@@ -78,6 +82,13 @@ def _find_strata(target: Target) -> Ints:
 
 
 # Bundles ----------------------------------------------------------------------------------------
+
+
+def _count_possible(table: Table, target: NDArray[Any]) -> int:
+    """Count the rows that the values of the columns and of the target could make."""
+    codes = table._native.n_codes + table._native.has_missing
+    n_rows: int = math.prod(codes.tolist()) * len(np.unique(target))
+    return n_rows
 
 
 def find_duplicates(table: Table, target: NDArray[Any]) -> Ints:
@@ -144,8 +155,9 @@ def _deal(bundles: Ints, strata: Ints, n_folds: int, random: np.random.Generator
     fold_of = np.full(len(sizes), -1, dtype=np.int64)
     large = random.permutation(np.flatnonzero(sizes > 1))
     large = large[np.argsort(-sizes[large], kind="stable")]
+    totals = np.bincount(strata).astype(np.float64)
     for bundle, content in zip(large, _count_strata(bundles, strata, large), strict=True):
-        fold = _find_place(counts, content)
+        fold = _find_place(counts, content / totals**2)
         fold_of[bundle] = fold
         counts[fold] += content
     single = sizes[bundles] == 1
@@ -169,10 +181,12 @@ def _count_strata(bundles: Ints, strata: Ints, chosen: Ints) -> NDArray[np.int64
     return np.bincount(codes, minlength=len(chosen) * n_strata).reshape(-1, n_strata)
 
 
-def _find_place(counts: Ints, content: Ints) -> int:
-    """Find the fold where a bundle raises the sum of squared counts least."""
-    rise = (counts @ content).astype(np.float64)
-    return int(np.lexsort((counts.sum(axis=1), rise))[0])
+def _find_place(counts: Ints, content: NDArray[np.float64]) -> int:
+    """Find the fold where a bundle raises the sum of squares least; of equals, the smallest fold.
+
+    The squares are those of shares of strata, so that a rare class counts as much as others.
+    """
+    return int(np.lexsort((counts.sum(axis=1), counts @ content))[0])
 
 
 def _deal_singles(n_rows: int, counts: Ints, stratum: int) -> Ints:

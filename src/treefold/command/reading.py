@@ -118,7 +118,7 @@ def _unpacked(file: IO[bytes], compression: str | None, name: str) -> Iterator[A
     if compression is None:
         yield file
         return
-    stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), compression)
+    stream = _unpack(file, compression)
     try:
         yield stream
     except (OSError, pa.ArrowException) as error:
@@ -167,9 +167,23 @@ def _errors_named(rows: Rows) -> Iterator[None]:
 
 
 def _open_text(rows: Rows) -> Any:
-    if rows.compression is None:
-        return rows.source
-    return pa.CompressedInputStream(pa.PythonFile(rows.source, mode="r"), rows.compression)
+    return rows.source if rows.compression is None else _unpack(rows.source, rows.compression)
+
+
+def _unpack(file: IO[bytes], compression: str) -> Any:
+    return pa.CompressedInputStream(pa.PythonFile(_Lent(file), mode="r"), compression)
+
+
+class _Lent:
+    """A file that pyarrow may read, but not close when it has seen enough."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+    def close(self) -> None:
+        """Leave it open."""
 
 
 # Batches ----------------------------------------------------------------------------------------

@@ -98,7 +98,9 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes) -> bool:
 def find_form(head: bytes, encoding: str, is_whole: bool) -> CsvForm:
     """Find the delimiter and the decimal point by reading the head of a file."""
     text = _cut(head.decode(encoding, errors="replace"), is_whole)
-    best, most = CsvForm(encoding), 0
+    names = text.split(b"\n", 1)[0].decode()
+    # Where none gives several columns, the one of the first line lets pyarrow say what is wrong.
+    best, most = CsvForm(encoding, max(_DELIMITERS, key=names.count)), 1
     for delimiter in _DELIMITERS:
         form = CsvForm(encoding, delimiter)
         table = _try(text, form)

@@ -45,10 +45,10 @@ def choose_columns(table: Any, options: FitOptions) -> Chosen:
     _apply_roles(chosen, table, options)
     apart = {name for names in chosen.left_out.values() for name in names} | {options.target}
     used: dict[str, Any] = {}
-    for name in table.column_names:
+    for name, given in zip(table.column_names, table.columns, strict=True):
         if name in apart:
             continue
-        column = _simplify(table[name])
+        column = _simplify(given)
         reason = _find_fault(name, column, name in options.categorical)
         if reason is not None:
             chosen.leave_out(reason, name)

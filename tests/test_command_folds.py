@@ -1,0 +1,169 @@
+"""Which rows are held out together."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import assert_mistake, fit, run
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+
+from treefold import Table  # noqa: E402
+from treefold.command.folds import Folds, find_duplicates, make_folds  # noqa: E402
+from treefold.command.options import FitOptions  # noqa: E402
+from treefold.command.target import Target  # noqa: E402
+
+RANDOM = np.random.default_rng(5)
+N_ROWS = 400
+X = RANDOM.integers(0, 1000, (N_ROWS, 2)).astype(float)
+CODES = (RANDOM.random(N_ROWS) < 0.2).astype(int)
+TARGET = Target("y", CODES, (0, 1), tuple(np.bincount(CODES).tolist()), 1)
+
+
+def make(X: Any = X, target: Target = TARGET, columns: Any = None, **options: Any) -> Folds:
+    table = Table.from_data(X)
+    asked = FitOptions("data.csv", "y", **options)
+    return make_folds(table, target, pa.table(columns or {}), asked)
+
+
+def assert_partition(folds: Folds, n_rows: int = N_ROWS) -> np.ndarray[Any, Any]:
+    """Every row is held out once; give the fold of each."""
+    fold_of = np.full(n_rows, -1)
+    for number, (train, test) in enumerate(folds.splits):
+        assert (fold_of[test] == -1).all()
+        fold_of[test] = number
+        assert sorted([*train, *test]) == list(range(n_rows))
+    assert (fold_of >= 0).all()
+    return fold_of
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cv", [2, 3, 10])
+def test_folds_are_stratified_and_equal(seed: int, cv: int) -> None:
+    fold_of = assert_partition(make(cv=cv, seed=seed))
+    for code in (0, 1):
+        counts = np.bincount(fold_of[code == CODES], minlength=cv)
+        assert counts.max() - counts.min() <= 1
+    sizes = np.bincount(fold_of)
+    assert sizes.max() - sizes.min() <= 2
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    assert (assert_partition(make(seed=1)) == assert_partition(make(seed=1))).all()
+    assert (assert_partition(make(seed=1)) != assert_partition(make(seed=2))).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_duplicate_rows_stay_in_one_fold(seed: int) -> None:
+    rows = RANDOM.integers(0, 60, N_ROWS)
+    twins = X[rows]
+    target = Target("y", CODES[rows], (0, 1), (), 1)
+    folds = make(twins, target, cv=5, seed=seed)
+    fold_of = assert_partition(folds)
+    for row in range(60):
+        assert len(set(fold_of[rows == row])) <= 1
+    assert folds.n_duplicates == N_ROWS - len(np.unique(rows))
+    assert np.bincount(fold_of).min() > N_ROWS / 5 * 0.7
+
+
+def test_rows_that_must_repeat_are_shuffled_like_any_others() -> None:
+    data = RANDOM.integers(0, 3, (N_ROWS, 2)).astype(float)
+    folds = make(data, cv=5)
+    assert_partition(folds)
+    assert "only 18 different ones are possible" in folds.description
+
+
+def test_rows_that_differ_anywhere_are_no_duplicates() -> None:
+    data = np.array([[1, 2], [1, 2], [2, 1], [np.nan, 2], [np.nan, 2], [1, 2]], dtype=float)
+    y = np.array([0, 0, 0, 1, 1, 1])
+    numbers = find_duplicates(Table.from_data(data), y)
+    assert (numbers[0] == numbers[1], numbers[3] == numbers[4]) == (True, True)
+    assert len(set(numbers.tolist())) == 4
+
+
+def test_groups_stay_together() -> None:
+    groups = [f"g{number}" for number in RANDOM.integers(0, 30, N_ROWS)]
+    fold_of = assert_partition(make(columns={"g": groups}, groups="g", cv=5))
+    for group in set(groups):
+        assert len({fold for fold, one in zip(fold_of, groups, strict=True) if one == group}) == 1
+    shares = [CODES[fold_of == fold].mean() for fold in range(5)]
+    assert max(shares) - min(shares) < 0.08
+
+
+def test_repeats_make_other_folds() -> None:
+    folds = make(cv=4, repeats=3)
+    assert len(folds.splits) == 12
+    tests = [tuple(test) for _, test in folds.splits]
+    assert len(set(tests)) == 12
+
+
+def test_time_holds_out_what_comes_later() -> None:
+    times = RANDOM.integers(0, 50, N_ROWS)
+    folds = make(columns={"t": times}, time="t", cv=6)
+    assert len(folds.splits) == 6
+    for train, test in folds.splits:
+        assert times[train].max() < times[test].min()
+    held_out = np.concatenate([test for _, test in folds.splits])
+    assert len(set(held_out)) == len(held_out) > N_ROWS * 0.75
+
+
+def test_a_column_may_say_the_folds() -> None:
+    column = RANDOM.choice(["a", "b", "c"], N_ROWS)
+    fold_of = assert_partition(make(columns={"f": column}, folds="f"))
+    assert len({(one, fold) for one, fold in zip(column, fold_of, strict=True)}) == 3
+
+
+def test_numbers_are_stratified_by_tenths() -> None:
+    values = RANDOM.exponential(size=N_ROWS)
+    fold_of = assert_partition(make(target=Target("y", values), cv=8))
+    means = [values[fold_of == fold].mean() for fold in range(8)]
+    assert max(means) - min(means) < 0.35
+
+
+def make_file(path: Path) -> Path:
+    columns = {"x": X[:, 0], "y": CODES, "g": np.arange(N_ROWS) // 40, "f": np.arange(N_ROWS) % 4}
+    columns["t"] = np.arange(N_ROWS) // 3
+    csv.write_csv(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--groups", "g", "--cv", "3"], "groups of 'g' stay together"),
+        (["--time", "t", "--cv", "4"], "4 in time order of 't'"),
+        (["--folds", "f"], "4, as column 'f' says"),
+        (["--repeats", "2", "--cv", "3"], "3 x 2 repeats, shuffled with seed 0"),
+    ],
+)
+def test_fit_says_how_folds_were_made(tmp_path: Path, options: list[str], words: str) -> None:
+    path = make_file(tmp_path / "data.csv")
+    found = json.loads(fit(path, "y", "--json", *options).out)
+    assert words in found["folds"]["description"]
+    role = options[0].removeprefix("--")
+    if role != "repeats":
+        assert options[1] not in found["columns"]["used"]
+    splits = found["scores"]["rows"]["nested"]["n_splits"]
+    assert splits == found["folds"]["splits"] - (role == "time")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "g", "--time", "t"], "two ways to make folds"),
+        (["--time", "t", "--repeats", "2"], "no meaning with --time"),
+        (["--folds", "f", "--cv", "3"], "both say which folds"),
+        (["--groups", "g", "--cv", "11"], "more folds than there are groups in 'g' (10)"),
+        (["--folds", "x"], "that makes no folds"),
+        (["--cv", "500"], "--cv 500 asks for more folds"),
+        (["--groups", "y"], "--groups: 'y' is the target"),
+    ],
+)
+def test_folds_that_cannot_be_are_a_mistake(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    path = make_file(tmp_path / "data.csv")
+    assert_mistake(run("fit", path, "--target", "y", *options), message)

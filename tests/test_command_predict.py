@@ -1,0 +1,279 @@
+"""`treefold predict` and `treefold show`: the model again, on other files."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import GOLDEN, LOANS, assert_golden, assert_mistake, fit, run, write
+
+import treefold
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+LINES = LOANS.read_text().splitlines()[:301]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "loans.treefold"
+    fit(LOANS, "default", "--cv", 3, "--model", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("houses")
+    lines = [f"{i % 9},{i % 9 * 10 + i % 2}.5" for i in range(90)]
+    data = write(folder / "houses.csv", "rooms,price", *lines)
+    fit(data, "price", "--cv", 3, "--model", folder / "houses.treefold")
+    return folder / "houses.treefold"
+
+
+def predict(model: Path, data: object, *more: object) -> Any:
+    result = run("predict", model, data, *more)
+    assert result.code == 0, result.err
+    return csv.read_csv(io.BytesIO(result.out.encode())) if result.out else result
+
+
+@pytest.fixture(scope="module")
+def answers(model: Path) -> Any:
+    return predict(model, LOANS, "--proba")
+
+
+def test_answers_are_those_of_the_model(model: Path, answers: Any) -> None:
+    loans = csv.read_csv(LOANS, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    loaded = treefold.load(model)
+    X = loans.drop_columns(["default"])
+    assert answers["prediction"].to_pylist() == loaded.predict(X).tolist()
+    shares = np.column_stack([answers["probability_no"], answers["probability_yes"]])
+    np.testing.assert_array_equal(shares, loaded.predict_proba(X))
+
+
+def test_another_order_and_more_columns_are_fine(model: Path, answers: Any, tmp_path: Path) -> None:
+    table = csv.read_csv(LOANS)
+    names = table.column_names[::-1]
+    table = table.select(names).append_column("more", pa.array(["x"] * len(table)))
+    csv.write_csv(table, tmp_path / "other.csv")
+    assert predict(model, tmp_path / "other.csv", "--proba") == answers
+    parquet.write_table(table, tmp_path / "other.parquet")
+    options = csv.ConvertOptions(strings_can_be_null=True)
+    table = csv.read_csv(tmp_path / "other.csv", convert_options=options)
+    parquet.write_table(table, tmp_path / "other.parquet")
+    assert predict(model, tmp_path / "other.parquet", "--proba") == answers
+    feather = pytest.importorskip("pyarrow.feather")
+    feather.write_feather(table, tmp_path / "other.feather")
+    assert predict(model, tmp_path / "other.feather", "--proba") == answers
+
+
+def test_rows_come_in_batches_without_seams(
+    model: Path, answers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treefold.command.reading._BLOCK", 5000)
+    assert predict(model, LOANS, "--proba") == answers
+
+
+def test_stdin_is_read(model: Path) -> None:
+    data = "\n".join(LINES).encode()
+    result = run("predict", model, "-", stdin=data)
+    assert result.code == 0, result.err
+    assert len(result.out.splitlines()) == len(LINES)
+
+
+def test_unseen_categories_are_missing_and_said_so(model: Path, tmp_path: Path) -> None:
+    fields = LINES[1].split(",")
+    place = LINES[0].split(",").index("employment")
+    fields[place] = "astronaut"
+    new = write(tmp_path / "new.csv", LINES[0], ",".join(fields))
+    fields[place] = ""
+    gone = write(tmp_path / "gone.csv", LINES[0], ",".join(fields))
+    result = run("predict", model, new, "--proba")
+    assert result.out == run("predict", model, gone, "--proba").out
+    assert "'employment' has 1 categories that the model has never seen" in result.err
+
+
+def test_a_missing_column_is_named(model: Path, tmp_path: Path) -> None:
+    table = csv.read_csv(LOANS).drop_columns(["burden", "age"])
+    csv.write_csv(table, tmp_path / "less.csv")
+    result = run("predict", model, tmp_path / "less.csv")
+    assert_mistake(result, "less.csv' lacks the columns 'age', 'burden', which the model needs")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("burden", "'a lot' is not a number"),
+        ("burden", "inf is not finite"),
+        ("application_date", "'soon' is not a date such as"),
+    ],
+)
+def test_an_unreadable_value_is_named_with_file_row_and_column(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, words: str
+) -> None:
+    monkeypatch.setattr("treefold.command.reading._BLOCK", 5000)
+    lines = list(LINES)
+    fields = lines[211].split(",")
+    fields[lines[0].split(",").index(column)] = words.split(" is not", maxsplit=1)[0].strip("'")
+    lines[211] = ",".join(fields)
+    output = write(tmp_path / "old.csv", "an old file")
+    result = run("predict", model, write(tmp_path / "bad.csv", *lines), "-o", output)
+    assert_mistake(result, f"bad.csv', row 211, column '{column}'")
+    assert words in result.err
+    assert output.read_text() == "an old file\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"old.csv", "bad.csv"}
+
+
+def test_numbers_are_read_as_numbers_whatever_their_form(houses: Path, tmp_path: Path) -> None:
+    texts = ["3", "3.0", " 3 ", "3e0", "", "true", "1"]
+    data = write(tmp_path / "new.csv", "rooms", *(f'"{text}"' for text in texts))
+    answers = predict(houses, data)["prediction"].to_pylist()
+    assert answers[0] == answers[1] == answers[2] == answers[3]
+    assert answers[5] == answers[6]
+
+
+def test_the_threshold_decides_about_the_class_asked_for(model: Path, answers: Any) -> None:
+    yes = np.array(answers["probability_yes"])
+    low = predict(model, LOANS, "--threshold", "0.2")["prediction"].to_pylist()
+    assert low == np.where(yes >= 0.2, "yes", "no").tolist()
+    other = predict(model, LOANS, "--threshold", "0.2", "--positive", "no")
+    no = np.array(answers["probability_no"])
+    assert other["prediction"].to_pylist() == np.where(no >= 0.2, "no", "yes").tolist()
+
+
+def test_explanations_and_identifiers_stand_beside_the_answers(model: Path) -> None:
+    table = predict(model, LOANS, "--explain", "--id", "application_date")
+    assert table.column_names == ["application_date", "prediction", "because"]
+    assert str(table["application_date"][0]) == "2020-01-01"
+    assert "late_payments > 1.5" in table["because"][0].as_py()
+    tree = treefold.load(model).tree_
+    assert len(set(table["because"].to_pylist())) == tree.n_leaves
+
+
+def test_the_output_is_csv_or_parquet_by_its_name(
+    model: Path, answers: Any, tmp_path: Path
+) -> None:
+    for name in ("out.csv", "out.parquet"):
+        result = run("predict", model, LOANS, "--proba", "-o", tmp_path / name)
+        assert result.code == 0, result.err
+        assert result.out == ""
+        assert "wrote 4,000 rows" in result.err
+    assert csv.read_csv(tmp_path / "out.csv") == answers
+    assert parquet.read_table(tmp_path / "out.parquet") == answers
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--threshold", "1.5"], "threshold"),
+        (["--positive", "maybe"], "does not know 'maybe'"),
+        (["--id", "nobody"], "has no column 'nobody'"),
+        (["-o", "answers.xlsx"], "neither in .csv nor in .parquet"),
+        (["-o", "no/folder/answers.csv"], "the folder 'no/folder' does not exist"),
+    ],
+)
+def test_a_bad_option_is_named(model: Path, options: list[str], message: str) -> None:
+    assert_mistake(run("predict", model, LOANS, *options), message)
+
+
+@pytest.mark.parametrize("option", [["--proba"], ["--threshold", "0.5"]])
+def test_numbers_have_no_shares(houses: Path, tmp_path: Path, option: list[str]) -> None:
+    data = write(tmp_path / "new.csv", "rooms", "3")
+    assert_mistake(run("predict", houses, data, *option), "predicts a number")
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "no.treefold", "this is no model")
+    for command in (["predict", path, LOANS], ["show", path]):
+        assert_mistake(run(*command), "no.treefold")
+    assert_mistake(run("predict", tmp_path / "none", LOANS), "does not exist")
+
+
+def test_a_file_without_rows_is_a_mistake(model: Path, tmp_path: Path) -> None:
+    assert_mistake(run("predict", model, write(tmp_path / "a.csv", LINES[0])), "has no rows")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a user who may not write")
+def test_a_read_only_folder_is_named(model: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    result = run("predict", model, LOANS, "-o", tmp_path / "out.csv")
+    tmp_path.chmod(0o700)
+    assert_mistake(result, "cannot be written: Permission denied")
+
+
+def test_a_folder_that_refuses_is_named(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("treefold.atomic.os.open", refuse)
+    assert_mistake(run("predict", model, LOANS, "-o", tmp_path / "out.csv"), "Permission denied")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupt_leaves_the_old_file_and_no_other(model: Path, tmp_path: Path) -> None:
+    output = write(tmp_path / "out.csv", "an old file")
+    code = f"""
+import treefold.command.predict as command
+from treefold.cli import main
+answer = command._Answerer.answer
+def slow(self, X, batch):
+    import sys, time
+    print("ready", file=sys.stderr, flush=True)
+    time.sleep(30)
+command._Answerer.answer = slow
+import sys
+sys.argv = ["treefold", "predict", {str(model)!r}, {str(LOANS)!r}, "-o", {str(output)!r}]
+main()
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 25
+    assert process.returncode == 130
+    assert err == "error: interrupted; no file was changed.\n"
+    assert output.read_text() == "an old file\n"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+# show -------------------------------------------------------------------------------------------
+
+
+def test_show_is_golden(model: Path) -> None:
+    result = run("show", model)
+    assert result.code == 0, result.err
+    assert_golden("show_loans.txt", result.out)
+    assert GOLDEN.joinpath("show_loans.txt").read_text().startswith("Evaluation: neg_brier_score")
+
+
+@pytest.mark.parametrize("form", ["json", "dot", "sql", "svg"])
+def test_show_writes_what_the_library_exports(model: Path, form: str, tmp_path: Path) -> None:
+    export = getattr(treefold, f"export_{form}")
+    expected = str(export(treefold.load(model)))
+    result = run("show", model, "--format", form)
+    assert result.out.rstrip("\n") == expected.rstrip("\n")
+    assert run("show", model, "--format", form, "-o", tmp_path / "out").out == ""
+    assert (tmp_path / "out").read_text() == result.out
+    if form == "json":
+        json.loads(result.out)
+
+
+def test_sql_has_dialects(model: Path) -> None:
+    pytest.importorskip("sqlglot")
+    assert run("show", model, "--format", "sql", "--dialect", "postgres").code == 0
+    assert_mistake(run("show", model, "--format", "sql", "--dialect", "klingon"), "klingon")
+    assert_mistake(run("show", model, "--dialect", "postgres"), "--dialect is for --format sql")

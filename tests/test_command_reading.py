@@ -1,0 +1,202 @@
+"""Files as people have them: every kind, every encoding, and everything that can be wrong."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import LOANS, assert_mistake, fit, run, write
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+LINES = [f"{i % 7},{'äöü'[i % 3]},{'ja' if i % 7 > 3 else 'nein'}" for i in range(60)]
+TEXT = "".join(f"{line}\n" for line in ["größe,farbe,gut", *LINES])
+
+
+def read(path: Path, *more: object) -> dict[str, Any]:
+    """The findings, without what depends on the file's form."""
+    found: dict[str, Any] = json.loads(fit(path, "gut", "--json", "--cv", 3, *more).out)
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("plain") / "data.csv"
+    path.write_text(TEXT, encoding="utf8")
+    return read(path)
+
+
+FORMS = {
+    "a BOM": (TEXT.encode("utf-8-sig"), "CSV"),
+    "CRLF": (TEXT.replace("\n", "\r\n").encode(), "CSV"),
+    "latin-1": (TEXT.encode("latin-1"), "CSV, cp1252"),
+    "UTF-16": (TEXT.encode("utf-16"), "CSV, utf-16"),
+    "semicolons": (TEXT.replace(",", ";").encode(), "CSV, semicolons"),
+    "tabs": (TEXT.replace(",", "\t").encode(), "CSV, tabs"),
+    "gzip": (gzip.compress(TEXT.encode()), "CSV, gzip"),
+    "gzip and latin-1": (gzip.compress(TEXT.encode("latin-1")), "CSV, cp1252, gzip"),
+    "no newline at the end": (TEXT.rstrip("\n").encode(), "CSV"),
+    "an empty line": (TEXT.encode() + b"\n", "CSV"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_is_the_same_in_every_form(tmp_path: Path, form: str, plain: dict[str, Any]) -> None:
+    data, kind = FORMS[form]
+    path = tmp_path / "data.csv"
+    path.write_bytes(data)
+    found = read(path)
+    assert found["read"]["kind"] == kind
+    for name in ("target", "columns", "tree", "scores"):
+        assert found[name] == plain[name]
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "data.feather", "data.arrow", "data"])
+def test_binary_files_are_known_by_their_first_bytes(
+    tmp_path: Path, name: str, plain: dict[str, Any]
+) -> None:
+    table = csv.read_csv(io.BytesIO(TEXT.encode()))
+    path = tmp_path / name
+    if name == "data.parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+    assert read(path)["tree"] == plain["tree"]
+
+
+def test_stdin_is_read(plain: dict[str, Any]) -> None:
+    result = run("fit", "-", "--target", "gut", "--cv", 3, "--json", stdin=TEXT.encode())
+    assert json.loads(result.out)["tree"] == plain["tree"]
+    table = csv.read_csv(io.BytesIO(TEXT.encode()))
+    sink = io.BytesIO()
+    parquet.write_table(table, sink)
+    result = run("fit", "-", "--target", "gut", "--cv", 3, "--json", stdin=sink.getvalue())
+    assert json.loads(result.out)["tree"] == plain["tree"]
+
+
+def test_a_decimal_comma_is_found_out(tmp_path: Path) -> None:
+    lines = [f"{i % 7},5;{'ab'[i % 7 > 3]}" for i in range(60)]
+    found = json.loads(
+        fit(write(tmp_path / "data.csv", "x;y", *lines), "y", "--cv", 3, "--json").out
+    )
+    assert found["columns"]["categorical"] == []
+    assert "x <= 4" in found["tree"][1]["condition"]
+
+
+def test_quoted_newlines_and_delimiters_are_text(tmp_path: Path) -> None:
+    lines = [f'"a, {i % 5}\nand more",{i % 5 > 2}' for i in range(60)]
+    found = json.loads(
+        fit(write(tmp_path / "data.csv", "x,y", *lines), "y", "--cv", 3, "--json").out
+    )
+    assert found["read"]["rows"] == 60
+    assert found["chosen"]["leaves"] == 2
+
+
+def test_ten_thousand_columns(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    values = random.integers(0, 9, (60, 10_000))
+    y = np.where(values[:, 77] > 4, "yes", "no")
+    header = ",".join([*(f"x{number}" for number in range(10_000)), "y"])
+    lines = [",".join([*map(str, row), label]) for row, label in zip(values, y, strict=True)]
+    out = fit(write(tmp_path / "wide.csv", header, *lines), "y", "--cv", 2).out
+    assert "60 rows, 10,001 columns" in out
+    assert "x77 <= 4.5" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"x,y\n", "has no rows"),
+        (b"x,y\n1,2\n1,2,3\n", "cannot be read as CSV"),
+        (b"x,x,y\n1,2,3\n", "Column 'x' occurs twice"),
+        (b"x,y\n1,\n2,\n", "Target 'y' has no values at all"),
+        (b"x,y\n1,a\n2,a\n3,a\n", "Target 'y' is a in every row"),
+        (b"y\na\nb\na\nb\n", "Nothing to learn from"),
+        (b"x,y\n,a\n,b\n,a\n,b\n", "Nothing to learn from"),
+        (b"x,y\n1,a\n", "Target 'y' is a in every row"),
+        (b"x,y\n1,2024-01-01\n2,2024-01-02\n", "neither classes nor numbers"),
+        (b"x,y\n" + b"inf,a\ninf,b\n1,a\n2,b\n" * 4, "infin"),
+        (b"a;b\n1;2\n", "there is no column 'y'"),
+        (b"\x00\x01\x02\x03", "neither CSV, Parquet nor Feather"),
+        (b"PK\x03\x04 spreadsheet", "a zip archive or a spreadsheet"),
+        (b"PAR1 but no more", "cannot be read as Parquet"),
+        (b"ARROW1 but no more", "cannot be read as Feather"),
+        (b"\x1f\x8b but no gzip", "cannot be unpacked by gzip"),
+    ],
+)
+def test_bad_data_ends_with_a_message(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    result = run("fit", path, "--target", "y")
+    assert_mistake(result, message)
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [b"x,y\n1,a\n2,b\n", b"x,y\n1,1.5\n2,2.5\n"])
+def test_two_rows_are_enough_for_something(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tiny.csv"
+    path.write_bytes(content)
+    result = run("fit", path, "--target", "y")
+    assert result.code in (0, 2)
+    assert "Traceback" not in result.err
+
+
+def test_a_folder_and_nothing_are_not_files(tmp_path: Path) -> None:
+    assert_mistake(run("fit", tmp_path, "--target", "y"), "is a folder")
+    assert_mistake(run("fit", tmp_path / "no.csv", "--target", "y"), "does not exist")
+
+
+def test_mixed_types_beyond_the_first_block_are_text(tmp_path: Path) -> None:
+    lines = [f"{i % 50},{'ab'[i % 2]}" for i in range(3000)] + ["none of these,a"]
+    found = json.loads(
+        fit(write(tmp_path / "data.csv", "x,y", *lines), "y", "--cv", 2, "--json").out
+    )
+    assert found["columns"]["categorical"] == ["x"]
+    assert "1 value is not a number" in found["hints"][0]
+
+
+def test_types_that_trees_do_not_know_are_left_out_with_a_word(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "x": [float(i % 7) for i in range(60)],
+            "list": [[i] for i in range(60)],
+            "bytes": [bytes([i]) for i in range(60)],
+            "flag": [i % 7 > 3 for i in range(60)],
+            "y": ["ab"[i % 7 > 3] for i in range(60)],
+        }
+    )
+    parquet.write_table(table, tmp_path / "odd.parquet")
+    found = json.loads(fit(tmp_path / "odd.parquet", "y", "--cv", 3, "--json").out)
+    reasons = found["columns"]["left_out"]
+    assert list(reasons.values()) == [["list"], ["bytes"]]
+    assert found["columns"]["used"] == ["x", "flag"]
+
+
+def test_rows_without_a_target_are_left_out_with_a_word(tmp_path: Path) -> None:
+    lines = [f"{i % 50},{'ab'[i % 50 > 25]}" for i in range(100)]
+    path = write(tmp_path / "gaps.csv", "x,y", *lines, "1,", "2,")
+    assert "2 rows without a target are left out" in fit(path, "y", "--cv", 3).out
+
+
+def test_a_class_with_one_row_is_learnt(tmp_path: Path) -> None:
+    lines = [f"{i % 10},{'ab'[i % 10 > 5]}" for i in range(100)]
+    path = write(tmp_path / "rare.csv", "x,y", *lines, "1000,rare")
+    assert "'rare' 1 (1.0%)" in fit(path, "y", "--cv", 3).out
+
+
+def test_a_column_without_a_name_has_a_number(tmp_path: Path) -> None:
+    lines = [f"{i},{i % 7},{'ab'[i % 7 > 3]}" for i in range(60)]
+    out = fit(write(tmp_path / "indexed.csv", ",x,y", *lines), "y", "--cv", 3).out
+    assert "left out as identifier: unnamed_1" in out
+
+
+def test_the_example_has_what_the_readme_says() -> None:
+    assert len(LOANS.read_text().splitlines()) == 4001
