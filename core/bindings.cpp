@@ -94,6 +94,13 @@ Tree tree_from_arrays(const nb::dict& arrays, int n_classes) {
     return tree;
 }
 
+// Offsets of the sets, also where the tree does without them.
+nb::object category_begin(nb::handle self) {
+    const Tree& tree = nb::cast<const Tree&>(self);
+    if (tree.category_begin.empty()) return give(std::vector<int64_t>(tree.size() + 1));
+    return view(self, tree.category_begin);
+}
+
 nb::dict tree_to_arrays(nb::handle self) {
     const Tree& tree = nb::cast<const Tree&>(self);
     nb::dict arrays;
@@ -107,7 +114,7 @@ nb::dict tree_to_arrays(nb::handle self) {
     arrays["n_node_samples"] = view(self, tree.n_node_samples);
     arrays["weighted_n_node_samples"] = view(self, tree.weighted_n_node_samples);
     arrays["value"] = view(self, tree.value);
-    arrays["category_begin"] = view(self, tree.category_begin);
+    arrays["category_begin"] = category_begin(self);
     arrays["category_words"] = view(self, tree.category_words);
     return arrays;
 }
@@ -175,6 +182,8 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
             if (counts(row)) member.rows.push_back(row);
     }
     if (counts_rows_once(member.weights)) member.weights = {};  // its rows say it all
+    if (arrays.asked && table.borrows_values())
+        throw DataError("rows can only ask a table that keeps its values");
     member.demand.is_everything = !arrays.asked;
     if (arrays.asked) member.demand.rows = to_rows(*arrays.asked, table);
     return member;
@@ -365,6 +374,14 @@ void bind_source(nb::module_& m) {
             "column"_a);
 }
 
+// Keeps a Python object alive from where the interpreter lock need not be held.
+std::shared_ptr<const void> hold(nb::object object) {
+    return {object.release().ptr(), [](PyObject* held) {
+                nb::gil_scoped_acquire lock;
+                nb::handle(held).dec_ref();
+            }};
+}
+
 template <class T, class Get>
 nb::object per_column(const Table& table, Get&& get) {
     std::vector<T> values;
@@ -387,11 +404,14 @@ void bind_table(nb::module_& m) {
     nb::class_<Table>(m, "Table")
         .def(
             "__init__",
-            [](Table* self, const OwnedSource& source, int n_threads) {
-                new (self) Table(run(
-                    n_threads, [&](Workers& workers) { return encode(source.source, workers); }));
+            [](Table* self, nb::handle_t<OwnedSource> source, int n_threads, bool may_borrow) {
+                const Source& data = nb::cast<const OwnedSource&>(source).source;
+                new (self) Table(run(n_threads, [&](Workers& workers) {
+                    return encode(data, workers, may_borrow);
+                }));
+                if (self->borrows_values()) self->lender = hold(nb::borrow(source));
             },
-            "source"_a, "n_threads"_a)
+            "source"_a, "n_threads"_a, "may_borrow"_a = false)
         .def_ro("n_rows", &Table::n_rows)
         .def_prop_ro("n_columns", [](const Table& self) { return self.columns.size(); })
         .def_prop_ro("nbytes", &Table::nbytes)
@@ -413,7 +433,7 @@ void bind_table(nb::module_& m) {
             "values",
             [](const Table& self, size_t at) {
                 const Column& column = column_at(self, at);
-                if (!column.is_categorical) return give(std::vector<double>(column.values));
+                if (!column.is_categorical) return give(column.list_values());
                 std::vector<double> values(column.n_codes);
                 std::iota(values.begin(), values.end(), 0.0);
                 return give(std::move(values));
@@ -421,9 +441,7 @@ void bind_table(nb::module_& m) {
             "column"_a)
         .def(
             "labels",
-            [](const Table& self, size_t at) {
-                return give(std::vector<double>(column_at(self, at).values));
-            },
+            [](const Table& self, size_t at) { return give(column_at(self, at).list_values()); },
             "column"_a)
         .def(
             "codes",
@@ -531,7 +549,7 @@ void bind_tree(nb::module_& m) {
     bind_array(tree, "n_node_samples", &Tree::n_node_samples);
     bind_array(tree, "weighted_n_node_samples", &Tree::weighted_n_node_samples);
     bind_array(tree, "n_categories", &Tree::n_categories);
-    bind_array(tree, "category_begin", &Tree::category_begin);
+    tree.def_prop_ro("category_begin", &category_begin);
     bind_array(tree, "category_words", &Tree::category_words);
     bind_replay(tree);
 }

@@ -14,21 +14,6 @@
 
 namespace treefold {
 
-uint32_t Column::code_of(size_t row) const {
-    if (!is_sparse) return codes[row];
-    auto found = std::lower_bound(listed_rows.begin(), listed_rows.end(), row);
-    if (found == listed_rows.end() || *found != row) return zero_code;
-    return listed_codes[static_cast<size_t>(found - listed_rows.begin())];
-}
-
-size_t Table::nbytes() const {
-    size_t total = sizeof(Table) + columns.size() * sizeof(Column);
-    for (const Column& column : columns)
-        total += column.codes.nbytes() + 8 * column.values.size() +
-                 4 * (column.listed_rows.size() + column.listed_codes.size());
-    return total;
-}
-
 namespace {
 
 constexpr size_t kFewDistinct = 255;  // with the missing code they fit one byte
@@ -66,7 +51,9 @@ struct Scratch {
 
 // What ranking a list of values gives; NaN has the code kNotANumber until the missing code is known.
 struct Ranks {
-    std::vector<double> distinct;
+    bool may_borrow = false;  // are values that need codes of four bytes left out?
+    uint32_t n_distinct = 0;
+    std::vector<double> distinct;  // or nothing
     bool has_missing = false;
 };
 
@@ -134,6 +121,7 @@ private:
     }
     void renumber(std::vector<uint8_t>& codes, Ranks& ranks) {
         ranks.distinct = found_;
+        ranks.n_distinct = static_cast<uint32_t>(found_.size());
         std::sort(ranks.distinct.begin(), ranks.distinct.end());
         std::array<uint8_t, 256> rank_of{};
         for (size_t k = 0; k < found_.size(); ++k) {
@@ -213,12 +201,20 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
         if (values[row] == values[row])
             scratch.words[count++] = (order_key(values[row]) >> 32) << 32 | row;
     ranks.has_missing = count < values.size();
-    ranks.distinct.reserve(sort_rows(values.data(), count, scratch));
+    ranks.n_distinct = static_cast<uint32_t>(sort_rows(values.data(), count, scratch));
+    bool keeps_values = !ranks.may_borrow || ranks.n_distinct < UINT16_MAX;
+    if (keeps_values) ranks.distinct.reserve(ranks.n_distinct);
     const uint64_t* words = scratch.words.get();
+    uint32_t code = UINT32_MAX;  // before the first
+    double last = std::numeric_limits<double>::quiet_NaN();
     for (size_t k = 0; k < count; ++k) {
         uint32_t row = static_cast<uint32_t>(words[k]);
-        if (k == 0 || values[row] != ranks.distinct.back()) ranks.distinct.push_back(values[row]);
-        emit(row, static_cast<uint32_t>(ranks.distinct.size() - 1));
+        if (values[row] != last) {
+            last = values[row];
+            ++code;
+            if (keeps_values) ranks.distinct.push_back(last);
+        }
+        emit(row, code);
     }
 }
 
@@ -230,7 +226,7 @@ void fill_codes(std::span<const double> values, Scratch& scratch, Ranks& ranks,
                  [&](uint32_t row, uint32_t code) { codes[row] = static_cast<Code>(code); });
     if (!ranks.has_missing) return;
     for (size_t row = 0; row < values.size(); ++row)
-        if (values[row] != values[row]) codes[row] = static_cast<Code>(ranks.distinct.size());
+        if (values[row] != values[row]) codes[row] = static_cast<Code>(ranks.n_distinct);
 }
 
 // A dense numeric column from its loaded values.
@@ -239,18 +235,19 @@ void encode_numeric(std::span<const double> values, Scratch& scratch, Column& co
     if (!FewValues().rank(values, column.codes.narrow, ranks)) {
         column.codes.narrow = {};
         ranks = {};
+        ranks.may_borrow = column.borrows_values();
         if (values.size() < UINT16_MAX) {
             fill_codes(values, scratch, ranks, column.codes.middle);
         } else {
             fill_codes(values, scratch, ranks, column.codes.wide);
-            if (ranks.distinct.size() <
-                UINT16_MAX) {  // many rows, fewer values: two bytes are enough
+            if (ranks.n_distinct < UINT16_MAX) {  // many rows, fewer values: two bytes are enough
                 column.codes.middle.assign(column.codes.wide.begin(), column.codes.wide.end());
                 column.codes.wide = {};
             }
         }
     }
-    column.n_codes = static_cast<uint32_t>(ranks.distinct.size());
+    column.n_codes = ranks.n_distinct;
+    if (ranks.distinct.size() == ranks.n_distinct) column.origin = {};
     column.values = std::move(ranks.distinct);
     column.has_missing = ranks.has_missing;
 }
@@ -377,6 +374,11 @@ void encode_sparse(const Source& source, const ColumnView& view, size_t at, Scra
 // rows at a time (Covertype, 54 columns: 1.15 times as fast an encoding). A group takes at most a byte per cell.
 size_t group_size(size_t n_columns) { return std::clamp<size_t>(n_columns / 8, 1, 8); }
 
+// May the values of a column be read where they lie, later?
+bool can_borrow(const ColumnView& view) {
+    return view.kind == ColumnView::Kind::dense && view.n_categories == 0 && !view.has_labels;
+}
+
 void encode_group(const Source& source, size_t first, size_t last, Scratch& scratch, Table& table) {
     constexpr size_t kStretch = 256;
     size_t n_rows = source.n_rows;
@@ -405,10 +407,13 @@ void encode_group(const Source& source, size_t first, size_t last, Scratch& scra
 
 }  // namespace
 
-Table encode(const Source& source, Workers& workers) {
+Table encode(const Source& source, Workers& workers, bool may_borrow) {
     Table table;
     table.n_rows = source.n_rows;
     table.columns.resize(source.columns.size());
+    for (size_t k = 0; k < source.columns.size(); ++k)
+        if (may_borrow && can_borrow(source.columns[k]))
+            table.columns[k].origin = source.columns[k].dense;
     std::vector<Scratch> scratch(static_cast<size_t>(workers.size()));
     size_t n_columns = source.columns.size(), size = group_size(n_columns);
     workers.for_each((n_columns + size - 1) / size, [&](size_t group, int worker) {

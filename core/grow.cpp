@@ -36,6 +36,9 @@ constexpr uint64_t kKeepShare = 16;
 // Smaller groups part: what members have in common is then less than what keeping track of it costs.
 constexpr size_t kSmallestGroup = 16;
 
+// So many nodes take more room as finished trees than it takes time to make room.
+constexpr size_t kManyNodes = 100'000;
+
 // Layouts of groups that wait for tasks, in layouts of the root.
 constexpr uint64_t kWaitingLayouts = 4;
 
@@ -99,11 +102,14 @@ private:
                 count_leaf(*node, worker), shop_.desk(worker).give_back(std::move(node));
         };
         for (NodePtr& root : roots) consider(std::move(root));
+        bool is_depth_first = set_aside == nullptr && most_leaves == 0;
+        Trail<Target> trail;
         size_t n_unchecked = 0;
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
             NodePtr node = frontier.pop();
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
+            if (is_depth_first) trail.pass(*node);
             if (node->birth && node->birth->is_single())
                 grow_single(*node, grove, worker);
             else if (node->birth)
@@ -115,6 +121,7 @@ private:
             shop_.desk(worker).give_back(std::move(node));
             if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
         }
+        trail.finish();
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -476,6 +483,12 @@ bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table)
            draws(*a.rules) == draws(*b.rules);
 }
 
+// The trees of a family as they have grown, and what that took.
+struct Harvest {
+    std::vector<std::unique_ptr<GrowingTree>> trees;  // by member
+    Work work;
+};
+
 template <class Target>
 class FamilyGrower {
 public:
@@ -491,8 +504,8 @@ public:
         }
     }
 
-    Grown run() {
-        grown_.trees.resize(seats_.size());
+    Harvest run() {
+        harvest_.trees.resize(seats_.size());
         std::vector<bool> is_done(seats_.size());
         for (size_t first = 0; first < seats_.size(); ++first) {
             if (is_done[first]) continue;
@@ -506,7 +519,7 @@ public:
             }
             grow_together(together);
         }
-        return std::move(grown_);
+        return std::move(harvest_);
     }
 
 private:
@@ -515,24 +528,19 @@ private:
         for (const Seat<Target>* seat : seats) done += family_.members[seat->member].rows.size();
         uint64_t n_columns = table_.columns.size(), n_tried = seats[0]->rules->max_features;
         bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
-        std::vector<GrowingTree> trees;
-        trees.reserve(seats.size());
         for (const Seat<Target>* seat : seats)
-            trees.emplace_back(Target::is_classification ? seat->target->width() : 1,
-                               !seat->target->counts_rows(), table_);
-        {  // the layout is gone before the trees are written: they need not be in memory together
-            const Plan& plan = plan_for(keeps_orders);
-            Workshop<Target> shop(table_, plan, workers_);
-            std::vector<GrowingTree*> grove(seats_.size(), nullptr);
-            for (size_t k = 0; k < seats.size(); ++k) grove[seats[k]->member] = &trees[k];
-            grow_grove(shop, seats, grove);
-            for (const Desk<Target>& desk : shop.desks) grown_.work.merge(desk.work);
-            grown_.work.peak_bytes = std::max(grown_.work.peak_bytes, shop.meter.peak());
-        }
+            harvest_.trees[seat->member] =
+                std::make_unique<GrowingTree>(Target::is_classification ? seat->target->width() : 1,
+                                              !seat->target->counts_rows(), table_);
+        const Plan& plan = plan_for(keeps_orders);
+        Workshop<Target> shop(table_, plan, workers_);
+        std::vector<GrowingTree*> trees(seats_.size(), nullptr);
+        for (const Seat<Target>* seat : seats)
+            trees[seat->member] = harvest_.trees[seat->member].get();
+        grow_grove(shop, seats, trees);
+        for (const Desk<Target>& desk : shop.desks) harvest_.work.merge(desk.work);
+        harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());
         workers_.advance(0, done - std::min(done, workers_.done()));
-        if (seats_.size() == 1) owner_.reset();
-        for (size_t k = 0; k < seats.size(); ++k)
-            grown_.trees[seats[k]->member] = std::move(trees[k]).in_preorder(view_.n_classes);
     }
 
     const Plan& plan_for(bool keeps_orders) {
@@ -615,7 +623,7 @@ private:
     Workers& workers_;
     std::vector<Seat<Target>> seats_;
     std::unique_ptr<PlanOwner> owner_;
-    Grown grown_;
+    Harvest harvest_;
 };
 
 }  // namespace
@@ -624,10 +632,20 @@ Grown grow(const Table& table, const TargetView& view, Family family, Workers& w
     for (const Member& member : family.members)
         if (member.rows.empty()) throw DataError("no row has a positive weight");
     if (family.members.empty()) return {};
-    return with_targets(view, family.members, [&](const auto& targets) {
+    Harvest harvest = with_targets(view, family.members, [&](const auto& targets) {
         using Target = std::remove_cvref_t<decltype(*targets[0])>;
         return FamilyGrower<Target>(table, view, family, targets, workers).run();
     });
+    read_thresholds(table, harvest.trees, workers);
+    size_t n_nodes = 0;
+    for (const auto& tree : harvest.trees) n_nodes += tree->size();
+    if (n_nodes > kManyNodes) release_freed();  // targets, layouts, desks
+    Grown grown{std::vector<Tree>(harvest.trees.size()), std::move(harvest.work)};
+    for (size_t member = 0; member < harvest.trees.size(); ++member) {
+        grown.trees[member] = std::move(*harvest.trees[member]).in_preorder(view.n_classes);
+        harvest.trees[member].reset();
+    }
+    return grown;
 }
 
 }  // namespace treefold

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "memory.hpp"
 #include "split.hpp"
 #include "table.hpp"
 #include "target.hpp"
@@ -28,24 +29,40 @@ public:
     size_t add(size_t count) {
         size_t first = size_;
         size_ += count;
-        while (chunks_.size() * kLines < size_)
-            chunks_.push_back({std::make_unique_for_overwrite<T[]>(kLines * length_), kLines});
+        while (capacity_ < size_) enlarge();
         return first;
     }
     void drop(size_t count) { size_ -= count; }
     // Each line is released once at most; a chunk goes with its last line.
     void release(size_t k) {
         Chunk& chunk = chunks_[k / kLines];
-        if (--chunk.n_kept == 0) chunk.lines.reset();
+        if (--chunk.n_kept != 0) return;
+        release_pages(chunk.lines.get(), kLines * length_ * sizeof(T));  // a heap would keep them
+        chunk.lines.reset();
     }
 
 private:
-    static constexpr size_t kLines = 1024;
+    static constexpr size_t kFirstLines = 64, kLines = 4096;
     struct Chunk {
         std::unique_ptr<T[]> lines;
-        size_t n_kept;
+        size_t n_kept = kLines;
     };
-    size_t length_, size_ = 0;
+
+    // The first chunk doubles until it has the size of all others: families have many small trees.
+    void enlarge() {
+        if (capacity_ == 0 || capacity_ >= kLines) {
+            size_t n_lines = capacity_ == 0 ? kFirstLines : kLines;
+            chunks_.push_back({std::make_unique_for_overwrite<T[]>(n_lines * length_)});
+            capacity_ += n_lines;
+            return;
+        }
+        auto larger = std::make_unique_for_overwrite<T[]>(2 * capacity_ * length_);
+        std::copy_n(chunks_[0].lines.get(), capacity_ * length_, larger.get());
+        chunks_[0].lines = std::move(larger);
+        capacity_ *= 2;
+    }
+
+    size_t length_, size_ = 0, capacity_ = 0;
     std::vector<Chunk> chunks_;
 };
 
@@ -64,6 +81,7 @@ public:
         : n_values_(n_values), is_weighted_(is_weighted), table_(&table), records_(1), splits_(1),
           values_(n_values), weights_(1) {}
 
+    size_t size() const { return records_.size(); }
     size_t add_nodes(size_t count) {
         size_t first = records_.add(count);
         for (size_t k = 0; k < count; ++k) records_[first + k]->split = kNoSplit;
@@ -85,31 +103,46 @@ public:
     // The values next to a cut are far from all that was read before: asked for when the split is found, they are there
     // when it is set (kin8nm: 1.07 times as fast a growth).
     void prefetch(const Split& split) const {
-        if (split.is_categorical) return;
-        const double* values = table_->columns[split.column].values.data();
-        __builtin_prefetch(values + split.code);
-        __builtin_prefetch(values + split.next_code);
+        const Column& column = table_->columns[split.column];
+        if (split.is_categorical || column.borrows_values()) return;
+        __builtin_prefetch(column.values.data() + split.code);
+        __builtin_prefetch(column.values.data() + split.next_code);
     }
     void set_split(size_t node, const Split& split, size_t children) {
         size_t at = splits_.add(1);
         records_[node]->split = static_cast<uint32_t>(at);
         Cut& cut = *splits_[at];
         cut.children = static_cast<uint32_t>(children);
-        auto side = Float32Side::left;
+        cut.column_and_sides = split.column << 3 | static_cast<uint32_t>(split.missing_left);
+        const Column& column = table_->columns[split.column];
         if (split.is_categorical) {
-            cut.threshold_or_set = sets_.size();
+            cut.place = sets_.size();
             sets_.insert(sets_.end(), split.left_set.begin(), split.left_set.end());
-        } else if (split.next_code == table_->columns[split.column].n_codes) {
-            cut.set_threshold(std::numeric_limits<double>::infinity());
+        } else if (split.next_code == column.n_codes) {
+            cut.set_threshold(std::numeric_limits<double>::infinity(), Float32Side::left);
+        } else if (column.borrows_values()) {
+            cut.set_codes(split.code, split.next_code);
         } else {
-            const Column& column = table_->columns[split.column];
-            double below = column.values[split.code], above = column.values[split.next_code];
-            double threshold = threshold_between(below, above);
-            cut.set_threshold(threshold);
-            side = float32_side(threshold, below, above);
+            cut.set_neighbours(column.values[split.code], column.values[split.next_code]);
         }
-        cut.column_and_sides = split.column << 3 | static_cast<uint32_t>(side) << 1 |
-                               static_cast<uint32_t>(split.missing_left);
+    }
+
+    // Cuts of columns that borrow their values: visit(column, code, next_code).
+    template <class Visit>
+    void visit_open_cuts(Visit&& visit) const {
+        for (size_t at = 0; at < splits_.size(); ++at) {
+            const Cut& cut = *splits_[at];
+            if (cut.is_open()) visit(cut.column(), cut.code(), cut.next_code());
+        }
+    }
+    // values_of(column): by code, or null if the column's turn is yet to come.
+    template <class ValuesOf>
+    void close_cuts(ValuesOf&& values_of) {
+        for (size_t at = 0; at < splits_.size(); ++at) {
+            Cut& cut = *splits_[at];
+            const double* values = cut.is_open() ? values_of(cut.column()) : nullptr;
+            if (values != nullptr) cut.set_neighbours(values[cut.code()], values[cut.next_code()]);
+        }
     }
 
     // A tree of its own that begins with copies of some nodes, and its return.
@@ -125,11 +158,13 @@ public:
         for (size_t k = 0; k < n_new; ++k) {
             size_t here = k < n_roots ? nodes[k] : offset + k;
             copy_node(subtree, k, here);
+            subtree.release_node(k);
             Record& record = *records_[here];
             if (record.split == kNoSplit) continue;
             Cut cut = *subtree.splits_[record.split];
+            subtree.splits_.release(record.split);
             cut.children += static_cast<uint32_t>(offset);
-            if (table_->columns[cut.column()].is_categorical) cut.threshold_or_set += sets_.size();
+            if (table_->columns[cut.column()].is_categorical) cut.place += sets_.size();
             record.split = static_cast<uint32_t>(splits_.add(1));
             *splits_[record.split] = cut;
         }
@@ -171,12 +206,28 @@ private:
         uint32_t split;  // in splits_, or kNoSplit
     };
     struct Cut {
-        uint64_t threshold_or_set;  // the bits of a threshold, or where the left set is in sets_
+        uint64_t place;  // the bits of a threshold, two codes, or where the left set is in sets_
         uint32_t children;  // the left one; the right one follows
-        uint32_t column_and_sides;  // column << 3 | float32_side << 1 | missing_left
+        uint32_t column_and_sides;  // column << 3 | float32_side, or kOpen, << 1 | missing_left
+        static constexpr uint32_t kOpen = 3;  // the threshold is not known yet, only its codes
+
         uint32_t column() const { return column_and_sides >> 3; }
-        void set_threshold(double threshold) {
-            threshold_or_set = std::bit_cast<uint64_t>(threshold);
+        uint32_t side() const { return column_and_sides >> 1 & 3; }
+        bool is_open() const { return side() == kOpen; }
+        uint32_t code() const { return static_cast<uint32_t>(place); }
+        uint32_t next_code() const { return static_cast<uint32_t>(place >> 32); }
+        void set_side(uint32_t side) { column_and_sides = (column_and_sides & ~6u) | side << 1; }
+        void set_codes(uint32_t code, uint32_t next_code) {
+            place = uint64_t{next_code} << 32 | code;
+            set_side(kOpen);
+        }
+        void set_threshold(double threshold, Float32Side side) {
+            place = std::bit_cast<uint64_t>(threshold);
+            set_side(static_cast<uint32_t>(side));
+        }
+        void set_neighbours(double below, double above) {
+            double threshold = threshold_between(below, above);
+            set_threshold(threshold, float32_side(threshold, below, above));
         }
     };
 
@@ -186,11 +237,17 @@ private:
         if (is_weighted_) *weights_[here] = *from.weights_[node];
     }
 
+    void release_node(size_t node) {
+        records_.release(node), values_.release(node);
+        if (is_weighted_) weights_.release(node);
+    }
+
     void reserve(Tree& tree, size_t n) const {
         tree.children_left.reserve(n), tree.children_right.reserve(n), tree.feature.reserve(n);
         tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
         tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
         tree.float32_side.reserve(n), tree.value.reserve(n * n_values_);
+        if (!tree.has_categories()) return;
         tree.category_begin.reserve(n + 1);
         tree.category_begin.push_back(0);
     }
@@ -203,8 +260,7 @@ private:
         tree.weighted_n_node_samples.push_back(is_weighted_ ? *weights_[at] : record.n_rows);
         for (size_t k = 0; k < n_values_; ++k) tree.value.push_back(values_[at][k]);
         tree.children_right.push_back(kLeafChild);
-        records_.release(at), values_.release(at);
-        if (is_weighted_) weights_.release(at);
+        release_node(at);
         size_t children = 0;
         if (record.split == kNoSplit) {
             tree.children_left.push_back(kLeafChild);
@@ -217,21 +273,22 @@ private:
             children = write_split(tree, *splits_[record.split]);
             splits_.release(record.split);
         }
-        tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
+        if (!tree.category_begin.empty())
+            tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
         return children;
     }
     size_t write_split(Tree& tree, const Cut& cut) const {
         const Column& column = table_->columns[cut.column()];
         tree.feature.push_back(static_cast<int32_t>(cut.column()));
         tree.missing_go_to_left.push_back(cut.column_and_sides & 1);
-        tree.float32_side.push_back(cut.column_and_sides >> 1 & 3);
+        tree.float32_side.push_back(static_cast<uint8_t>(cut.side()));
         if (column.is_categorical) {
-            auto words = sets_.begin() + static_cast<ptrdiff_t>(cut.threshold_or_set);
+            auto words = sets_.begin() + static_cast<ptrdiff_t>(cut.place);
             tree.category_words.insert(tree.category_words.end(), words,
                                        words + static_cast<ptrdiff_t>(column.n_codes + 63) / 64);
             tree.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
         } else {
-            tree.threshold.push_back(std::bit_cast<double>(cut.threshold_or_set));
+            tree.threshold.push_back(std::bit_cast<double>(cut.place));
         }
         return cut.children;
     }
@@ -244,5 +301,32 @@ private:
     Lines<double> values_, weights_;
     std::vector<uint64_t> sets_;  // the left sets of categorical splits
 };
+
+// Reads the thresholds in columns that borrow their values, a quarter of the columns at a time.
+inline void read_thresholds(const Table& table, std::span<const std::unique_ptr<GrowingTree>> trees,
+                            Workers& workers) {
+    size_t n_columns = table.columns.size(), width = (n_columns + 3) / 4;
+    for (size_t first = 0; table.borrows_values() && first < n_columns; first += width) {
+        std::vector<std::vector<bool>> is_wanted(width);  // per column and code
+        std::vector<std::unique_ptr<double[]>> values(width);
+        for (const auto& tree : trees)
+            tree->visit_open_cuts([&](size_t column, uint32_t code, uint32_t next_code) {
+                if (column - first >= width) return;
+                std::vector<bool>& wanted = is_wanted[column - first];
+                if (wanted.empty()) wanted.resize(table.columns[column].n_codes + 1);
+                wanted[code] = wanted[next_code] = true;
+            });
+        workers.for_each(width, [&](size_t k, int) {
+            if (is_wanted[k].empty()) return;
+            const Column& column = table.columns[first + k];
+            values[k] = std::make_unique_for_overwrite<double[]>(column.n_codes);
+            column.read_values(is_wanted[k], values[k].get());
+        });
+        for (const auto& tree : trees)
+            tree->close_cuts([&](size_t column) {
+                return column - first < width ? values[column - first].get() : nullptr;
+            });
+    }
+}
 
 }  // namespace treefold

@@ -173,8 +173,7 @@ public:
             step.right = static_cast<uint32_t>(tree.children_right[node]);
             step.slot_and_side =
                 reader_.slot(tree.feature[node]) << 1 | tree.missing_go_to_left[node];
-            if (std::isnan(step.threshold))
-                step.left_set = tree.category_words.data() + tree.category_begin[node];
+            if (std::isnan(step.threshold)) step.left_set = tree.left_set(node).data();
         }
     }
 

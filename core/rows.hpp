@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "memory.hpp"
 #include "table.hpp"
 
 namespace treefold {
@@ -83,6 +84,13 @@ struct Layout : Plan {
     std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
         auto which = static_cast<size_t>(order_of[column]);
         return {order_words.data() + which * n_rows + begin, end - begin};
+    }
+    // Gives the memory of rows and orders back where nobody reads them again.
+    void forget(size_t begin, size_t end) {
+        size_t n_bytes = (end - begin) * sizeof(uint32_t);
+        release_pages(rows.data() + begin, n_bytes);
+        for (size_t order = 0; order < n_orders; ++order)
+            release_pages(words_of(order) + begin, n_bytes);
     }
     size_t nbytes() const {
         return sizeof(uint32_t) * (rows.size() + order_words.size() + listed_words.size() +

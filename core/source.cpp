@@ -72,6 +72,7 @@ void Source::add_table(const Table& table, std::span<const uint32_t> rows) {
     if ((rows.empty() ? table.n_rows : rows.size()) != n_rows ||
         table.columns.size() != columns.size())
         throw DataError("the table's shape differs from the source's");
+    if (table.borrows_values()) throw DataError("a table that borrows its values has none to lend");
     for (size_t k = 0; k < columns.size(); ++k) {
         columns[k].kind = ColumnView::Kind::table;
         columns[k].block = static_cast<uint32_t>(tables.size());

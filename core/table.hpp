@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,20 +41,29 @@ struct Column {
     bool is_sparse = false;
     uint32_t zero_code = 0;  // sparse: the code of every row that is not listed
     std::vector<double> values;  // numeric: the distinct values, ascending; or labels of categories
+    DenseView origin;  // where the values are read instead if they are not kept; else without data
     Codes codes;  // dense
     std::vector<uint32_t> listed_rows;  // sparse: rows that differ from zero, ascending
     std::vector<uint32_t> listed_codes;  // sparse: their codes
     uint32_t missing_code() const { return n_codes; }
     uint32_t code_of(size_t row) const;
+    bool borrows_values() const { return origin.data != nullptr; }
+    // Of a column that borrows: writes the value of each code that is wanted to out[code].
+    void read_values(const std::vector<bool>& is_wanted, double* out) const;
+    std::vector<double> list_values() const;
 };
 
 struct Table {
     size_t n_rows = 0;
     std::vector<Column> columns;
+    std::shared_ptr<const void> lender;  // keeps alive what columns borrow from
 
+    bool borrows_values() const;
     size_t nbytes() const;
 };
 
-Table encode(const Source& source, Workers& workers);
+// may_borrow: columns of 65,535 values and more leave them where they lie, which must stay as it is for as
+// long as the table is used. (A value takes twice the memory of a code.)
+Table encode(const Source& source, Workers& workers, bool may_borrow = false);
 
 }  // namespace treefold

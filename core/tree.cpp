@@ -30,10 +30,10 @@ void Tree::append(const Tree& from, size_t node) {
     weighted_n_node_samples.push_back(from.weighted_n_node_samples[node]);
     auto value_begin = from.value.begin() + static_cast<ptrdiff_t>(node * n_values());
     value.insert(value.end(), value_begin, value_begin + static_cast<ptrdiff_t>(n_values()));
+    if (from.category_begin.empty()) return;
     if (category_begin.empty()) category_begin.push_back(0);
-    category_words.insert(category_words.end(),
-                          from.category_words.begin() + from.category_begin[node],
-                          from.category_words.begin() + from.category_begin[node + 1]);
+    std::span<const uint64_t> set = from.left_set(node);
+    category_words.insert(category_words.end(), set.begin(), set.end());
     category_begin.push_back(static_cast<int64_t>(category_words.size()));
 }
 
@@ -61,6 +61,7 @@ Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept) {
             kept.feature[here] = kLeafFeature;
             kept.threshold[here] = kLeafThreshold;
             kept.missing_go_to_left[here] = kept.float32_side[here] = 0;
+            if (kept.category_begin.empty()) continue;
             kept.category_words.resize(static_cast<size_t>(kept.category_begin[here]));
             kept.category_begin[here + 1] = kept.category_begin[here];
         }
@@ -96,10 +97,19 @@ void validate_lengths(const Tree& tree) {
                 tree.missing_go_to_left.size() == n && tree.float32_side.size() == n &&
                 tree.impurity.size() == n && tree.n_node_samples.size() == n &&
                 tree.weighted_n_node_samples.size() == n &&
-                tree.value.size() == n * tree.n_values() && tree.category_begin.size() == n + 1;
+                tree.value.size() == n * tree.n_values() &&
+                (tree.category_begin.size() == n + 1 || tree.category_begin.empty());
     if (!fits) refuse("its arrays differ in length");
     for (int32_t count : tree.n_categories)
         if (count < 0) refuse("a column has a negative number of categories");
+}
+
+void validate_sets(const Tree& tree) {
+    const std::vector<int64_t>& begin = tree.category_begin;
+    if ((begin.empty() ? 0 : begin.back()) != static_cast<int64_t>(tree.category_words.size()) ||
+        (!begin.empty() && begin[0] != 0))
+        refuse("its category sets do not fill their array");
+    if (!std::is_sorted(begin.begin(), begin.end())) refuse("its category sets overlap");
 }
 
 void validate_split(const Tree& tree, size_t node) {
@@ -108,8 +118,7 @@ void validate_split(const Tree& tree, size_t node) {
         refuse("node " + std::to_string(node) + " splits on column " + std::to_string(feature) +
                ", which does not exist");
     int32_t n_categories = tree.n_categories[static_cast<size_t>(feature)];
-    int64_t n_words = tree.category_begin[node + 1] - tree.category_begin[node];
-    if (n_words != (int64_t{n_categories} + 63) / 64)
+    if (tree.left_set(node).size() != (static_cast<size_t>(n_categories) + 63) / 64)
         refuse("node " + std::to_string(node) + " has a category set of the wrong size");
     if ((n_categories == 0) == std::isnan(tree.threshold[node]))
         refuse("node " + std::to_string(node) + " has a threshold that does not fit its column");
@@ -135,14 +144,10 @@ void validate_numbers(const Tree& tree, size_t node) {
 // open right children checks the whole shape: every node is reached exactly once, children after parents.
 void complete_and_validate(Tree& tree) {
     validate_lengths(tree);
-    if (tree.category_begin[0] != 0 ||
-        tree.category_begin.back() != static_cast<int64_t>(tree.category_words.size()))
-        refuse("its category sets do not fill their array");
+    validate_sets(tree);
     tree.children_left.assign(tree.size(), kLeafChild);
     std::vector<int64_t> open;  // right children that are still to come, innermost last
     for (size_t node = 0; node < tree.size(); ++node) {
-        if (tree.category_begin[node + 1] < tree.category_begin[node])
-            refuse("its category sets overlap");
         validate_numbers(tree, node);
         bool is_last = node + 1 == tree.size();
         if (!tree.is_leaf(node)) {
@@ -153,7 +158,7 @@ void complete_and_validate(Tree& tree) {
             continue;
         }
         if (tree.feature[node] != kLeafFeature || tree.children_right[node] != kLeafChild ||
-            tree.category_begin[node + 1] != tree.category_begin[node])
+            !tree.left_set(node).empty())
             refuse("leaf " + std::to_string(node) + " has what only a split has");
         if (open.empty() != is_last)
             refuse("node " + std::to_string(node) + " is not where preorder has it");
@@ -163,6 +168,7 @@ void complete_and_validate(Tree& tree) {
                    ")");
         open.pop_back();
     }
+    if (!tree.has_categories()) tree.category_begin.clear();
 }
 
 }  // namespace treefold

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "parallel.hpp"
@@ -25,12 +26,22 @@ struct Tree {
     std::vector<int32_t> n_node_samples;
     std::vector<double> weighted_n_node_samples;
     std::vector<double> value;  // (node, class): class fractions, or the mean
-    std::vector<int64_t> category_begin;  // (node + 1) offsets into category_words
+    std::vector<int64_t>
+        category_begin;  // (node + 1) offsets into category_words; empty if no column has categories
     std::vector<uint64_t> category_words;
 
     size_t size() const { return feature.size(); }
     size_t n_values() const { return n_classes == 0 ? 1 : static_cast<size_t>(n_classes); }
     bool is_leaf(size_t node) const { return feature[node] < 0; }
+    bool has_categories() const {
+        return std::any_of(n_categories.begin(), n_categories.end(), [](int32_t n) { return n; });
+    }
+    // The categories that go left, as bits; empty in leaves and numeric splits.
+    std::span<const uint64_t> left_set(size_t node) const {
+        if (category_begin.empty()) return {};
+        return {category_words.data() + category_begin[node],
+                category_words.data() + category_begin[node + 1]};
+    }
     // The impurity that the node has in the whole tree.
     double risk(size_t node) const {
         return impurity[node] * weighted_n_node_samples[node] / weighted_n_node_samples[0];

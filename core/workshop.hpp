@@ -114,6 +114,35 @@ private:
     std::vector<NodePointer<Target>> nodes_;
 };
 
+// Memory that growth leaves behind: depth first, what lies left of a node is done when its turn comes.
+template <class Target>
+class Trail {
+public:
+    void pass(const Node<Target>& node) {
+        if (node.layout != layout_) {
+            finish();
+            layout_ = node.layout;
+            done_ = node.begin, end_ = node.end;
+        }
+        if (node.begin >= done_ + kStep) forget_until(node.begin);
+    }
+    void finish() {
+        if (layout_ != nullptr && end_ >= done_ + kStep) forget_until(end_);
+        layout_ = nullptr;
+    }
+
+private:
+    static constexpr size_t kStep = 16'384;
+
+    void forget_until(size_t end) {
+        layout_->forget(done_, end);
+        done_ = end;
+    }
+
+    Layout* layout_ = nullptr;
+    size_t done_ = 0, end_ = 0;
+};
+
 // What one worker has for itself.
 template <class Target>
 struct Desk {

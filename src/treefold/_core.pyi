@@ -52,9 +52,13 @@ class Source:
 class Table:
     """Rank-encoded columns. Immutable, safe to share between threads."""
 
-    def __init__(self, source: Source, n_threads: int) -> None:
+    def __init__(self, source: Source, n_threads: int, may_borrow: bool = False) -> None:
         """Raises ValueError("... column {j} ... row {i} ...") on an infinite value, or a category
-        number that is out of range or not whole."""
+        number that is out of range or not whole.
+
+        With `may_borrow` columns of many values keep none of them: growth reads them from the
+        source, which lives as long as the table. Such a table grows whole trees and nothing else.
+        """
     @property
     def n_rows(self) -> int: ...
     @property

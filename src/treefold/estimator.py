@@ -32,7 +32,7 @@ class Grown:
     """What growing gives, before the estimator knows of it."""
 
     native: _native.Tree
-    table: _native.Table
+    missing_columns: NDArray[np.intp]
     schema: Schema
     target: Target
     max_features: int
@@ -50,19 +50,19 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _grow(self, X: Any, y: Any, sample_weight: Any) -> Grown:
         check_parameters(self, self._criteria)
         n_threads = effective_n_jobs(self.n_jobs)
-        table = encode(X, self.categorical_features, n_threads)
+        table = encode(X, self.categorical_features, n_threads, may_borrow=True)
         target = self._read_target(y, sample_weight, table.n_rows)
         rules = make_rules(self, target, table.n_columns)
         native = _native.grow(
             table._native, target.values, target.n_classes, target.weights, rules, n_threads
         )
-        return Grown(native, table._native, table.schema, target, rules.max_features)
+        missing = np.flatnonzero(table._native.has_missing)
+        return Grown(native, missing, table.schema, target, rules.max_features)
 
     def _remember(self, grown: Grown) -> Self:
         """Change the estimator, all at once: nothing here can fail."""
         native = grown.native.prune(float(self.ccp_alpha)) if self.ccp_alpha > 0 else grown.native
-        missing = np.flatnonzero(grown.table.has_missing)
-        tree = Tree(native, grown.schema, missing)
+        tree = Tree(native, grown.schema, grown.missing_columns)
         return self._become(tree, grown.target.classes, grown.max_features)
 
     def _become(self, tree: Tree, classes: NDArray[Any] | None, max_features: int) -> Self:

@@ -121,8 +121,7 @@ class Tree:
         >>> tree.is_categorical(0)
         False
         """
-        begin = self._native.category_begin
-        return bool(begin[node + 1] > begin[node])
+        return bool(np.isnan(self.threshold[node]))
 
     def categories_left(self, node: int) -> tuple[Any, ...]:
         """Labels that go left in a node that splits by categories.

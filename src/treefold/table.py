@@ -115,14 +115,18 @@ class Table:
         raise TypeError("A Table cannot be pickled. Send the data and call Table.from_data there.")
 
 
-def encode(X: Any, categorical_features: Any, n_threads: int) -> Table:
-    """Encode X; a table is taken as it is, if its categories are those asked for."""
+def encode(X: Any, categorical_features: Any, n_threads: int, *, may_borrow: bool = False) -> Table:
+    """Encode X; a table is taken as it is, if its categories are those asked for.
+
+    With `may_borrow` the table is good for growing one whole tree while X is there: it may leave
+    values in X.
+    """
     if isinstance(X, Table):
         _check_same_categories(X.schema, categorical_features)
         return X
     training = read_training(X, categorical_features)
     with named_columns(training.schema):
-        native = _native.Table(training.source, n_threads)
+        native = _native.Table(training.source, n_threads, may_borrow)
     training.name_categories(native)
     return Table(native, training.schema)
 

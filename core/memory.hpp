@@ -1,0 +1,36 @@
+// Memory that goes back to the system while its owner lives on. What the system or the C library does not offer is
+// left out: nothing depends on it but the size of the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace treefold {
+
+// Gives back the whole pages among these bytes. What they held is lost; they may be written again.
+inline void release_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t n_bytes) {
+#if defined(__linux__)
+    auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    auto begin = reinterpret_cast<uintptr_t>(data), end = begin + n_bytes;
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+#endif
+}
+
+// Gives back what was freed but is kept for later allocations. Looks at all of the heap: for large work only.
+inline void release_freed() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
+}  // namespace treefold
