@@ -53,6 +53,7 @@ CASES = (
     Case(1_000_000, 8, n_values=1_000),
     Case(1_000_000, 8, task="regression"),
     Case(1_000_000, 8, n_jobs=2),
+    Case(1_000_000, 8, task="regression", n_jobs=2),
     Case(400_000, 20),
     Case(400_000, 20, container="pandas"),
     Case(80_000, 100),
