@@ -67,6 +67,9 @@ struct Choice {
     bool saw_missing = false;
 
     bool exists() const { return column != UINT32_MAX; }
+    bool is_same(const Choice& other) const {  // of numeric columns
+        return column == other.column && code == other.code && missing_left == other.missing_left;
+    }
     bool is_beaten_by(double other, uint32_t other_column) const {
         return other > quality || (other == quality && other_column < column);
     }

@@ -70,12 +70,34 @@ private:
         below_.assign(absences_.size() * (n + 1), {});
         above_.assign(absences_.size() * (n + 1), {});
         missing_.assign(absences_.size(), {});
-        for (size_t kind = 0; kind < absences_.size(); ++kind) find_best(kind);
-        const Column& column = crowd_.layout.table->columns[at];
-        for (size_t k = 0; k < choices.size(); ++k) {
-            uint32_t code = column.code_of(crowd_.leavers[k]);
-            offer(at, find_for(kind_of_[k], code, code == column.missing_code()), choices[k]);
+        bool is_hopeless = true;
+        for (size_t kind = 0; kind < absences_.size(); ++kind) {
+            find_best(kind);
+            can_win_[kind] = floors_.empty() || top_of(kind) >= floors_[kind];
+            is_hopeless &= !can_win_[kind];
         }
+        if (is_hopeless) return;
+        const Column& column = crowd_.layout.table->columns[at];
+        auto offer_all = [&](auto&& code_of) {
+            for (size_t k = 0; k < choices.size(); ++k) {
+                if (!can_win_[kind_of_[k]]) continue;
+                uint32_t code = code_of(crowd_.leavers[k]);
+                offer(at, find_for(kind_of_[k], code, code == column.missing_code()), choices[k]);
+            }
+        };
+        if (column.is_sparse)
+            offer_all([&](uint32_t row) { return column.code_of(row); });
+        else
+            column.codes.with([&](auto* codes) {
+                offer_all([&](uint32_t row) { return static_cast<uint32_t>(codes[row]); });
+            });
+    }
+
+    // The best that any leaver of a kind can have in this column.
+    double top_of(size_t kind) const {
+        size_t n = cuts_.size();
+        return std::max({below_[kind * (n + 1) + n].quality, above_[kind * (n + 1)].quality,
+                         missing_[kind].quality});
     }
 
     void list_cuts(uint32_t at) {
@@ -96,7 +118,7 @@ private:
         CutLister<Target>(layout, at, *seat_.target, desk_.scratch, cuts_).run();
     }
 
-    // What every leaver reaches by a cut.
+    // What leavers reach by a cut: those of each kind, and all.
     double find_floor(const Split& winner) {
         const Column& column = crowd_.layout.table->columns[winner.column];
         cuts_.clear();
@@ -111,12 +133,13 @@ private:
         }
         cuts_.add({winner.code, winner.next_code, rows_left, true}, left.data(), width_);
         square_counts();
-        double floor = std::numeric_limits<double>::infinity();
-        for (size_t kind = 0; kind < absences_.size(); ++kind)
+        for (size_t kind = 0; kind < absences_.size(); ++kind) {
+            floors_.push_back(std::numeric_limits<double>::infinity());
             for (bool is_left : {false, true})
                 if (has_kind(kind, 0, is_left))
-                    floor = std::min(floor, judge_cut(kind, 0, is_left));
-        return floor;
+                    floors_[kind] = std::min(floors_[kind], judge_cut(kind, 0, is_left));
+        }
+        return *std::min_element(floors_.begin(), floors_.end());
     }
 
     void find_best(size_t kind) {
@@ -190,7 +213,8 @@ private:
         else
             right -= 2 * on_right - 1, --n_right;
         int64_t smallest = std::max<int64_t>(1, seat_.rules->min_samples_leaf);
-        if (n_left < smallest || n_right < smallest) return kNone;
+        if (n_left < smallest || n_right < smallest || (is_left ? on_left : on_right) == 0)
+            return kNone;
         return static_cast<double>(left) / static_cast<double>(n_left) +
                static_cast<double>(right) / static_cast<double>(n_right);
     }
@@ -285,6 +309,8 @@ private:
     bool is_gini_ = false;  // of plain counts
     std::optional<GiniWindow> window_;
     std::vector<size_t> labels_;  // per kind
+    std::vector<double> floors_;  // per kind, what its leavers surely reach; or empty
+    std::vector<bool> can_win_ = std::vector<bool>(absences_.size());  // per kind: in this column?
     std::vector<int64_t> squares_;  // (cut, side): the sum of squared counts
     Findings no_floor_;
     Cuts<Slot> cuts_;

@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    static constexpr size_t kFewLeavers = 3;
+    static constexpr size_t kFewLeavers = 1;
     static constexpr size_t kMostKinds = 64;
     static constexpr uint64_t kWaitingLayouts = 4;  // of tasks, in layouts of the root
     static constexpr uint64_t kMostLayouts = 16;  // of everything, before leavers go one by one
@@ -241,6 +241,7 @@ private:
         using Key = std::tuple<uint32_t, uint32_t, bool, std::vector<uint64_t>>;
         std::map<Key, Fork> forks;
         bool is_limited = seat_.rules->min_impurity_decrease > 0.0;
+        Fork* last = nullptr;
         for (uint32_t k = 0; k < choices.size(); ++k) {
             uint32_t row = crowd.leavers[k];
             if (!choices[k].exists()) {
@@ -249,6 +250,11 @@ private:
             }
             Choice choice = choices[k];
             const Column& column = crowd.layout.table->columns[choice.column];
+            if (last != nullptr && !is_limited && last->choice.is_same(choice) &&
+                is_far(column, choice, row)) {
+                last->leavers.push_back(row);
+                continue;
+            }
             std::vector<uint64_t> set;
             if (column.is_categorical) set = sets[choice.set];
             settle_own(column, presences.of(choice.column), row, choice, set, [&] {
@@ -262,10 +268,18 @@ private:
             Fork& fork = forks[Key(choice.column, choice.code, choice.missing_left, set)];
             if (fork.leavers.empty()) fork.choice = choice, fork.set = std::move(set);
             fork.leavers.push_back(row);
+            last = &fork;
         }
         Forks result;
         for (auto& [key, fork] : forks) result.push_back(std::move(fork));
         return result;
+    }
+
+    // Surely not next to the cut, so that whether its value is its own does not matter.
+    static bool is_far(const Column& column, const Choice& choice, uint32_t row) {
+        if (column.is_categorical || column.has_missing) return false;
+        uint32_t code = column.code_of(row);
+        return code != choice.code && code != choice.next_code;
     }
 
     bool weighs_more_left(const Crowd<Target>& crowd, const Absence<Target>& absence, uint32_t row,
@@ -293,10 +307,23 @@ private:
     std::pair<CrowdPtr, CrowdPtr> divide(const Crowd<Target>& crowd, const Fork& fork) const {
         const Column& column = crowd.layout.table->columns[fork.choice.column];
         auto left = std::make_shared<Crowd<Target>>(), right = std::make_shared<Crowd<Target>>();
-        for (uint32_t row : crowd.layout.rows) {
-            bool is_left = sends_left(fork.choice, fork.set, column, row);
-            (is_left ? left : right)->layout.rows.push_back(row);
-        }
+        std::vector<uint32_t>&on_left = left->layout.rows, &on_right = right->layout.rows;
+        on_left.resize(crowd.n_rows()), on_right.resize(crowd.n_rows());
+        size_t n_left = 0, n_right = 0;
+        auto divide_by = [&](auto&& goes_left) {
+            for (uint32_t row : crowd.layout.rows) {
+                bool is_left = goes_left(row);
+                on_left[n_left] = on_right[n_right] = row;
+                n_left += is_left, n_right += !is_left;
+            }
+        };
+        if (column.is_sparse || column.is_categorical || column.has_missing)
+            divide_by([&](uint32_t row) { return sends_left(fork.choice, fork.set, column, row); });
+        else
+            column.codes.with([&](auto* codes) {
+                divide_by([&](uint32_t row) { return codes[row] <= fork.choice.code; });
+            });
+        on_left.resize(n_left), on_right.resize(n_right);
         left->totals = seat_.target->sum_rows(left->layout.rows);
         right->totals = crowd.totals;
         right->totals.rows -= left->totals.rows;

@@ -13,6 +13,7 @@ that loop, one fit at a time, so that errors and warnings are its own.
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from numpy.typing import NDArray
@@ -205,8 +206,10 @@ class Engine:
         results: list[Result | None],
         progress: Progress,
     ) -> None:
-        seeds = self._make_seeds(run, batch.numbers, with_final)
-        done = progress.done + self._count_work(seeds) if self._verbose else 0.0
+        done = 0.0
+        if self._verbose:
+            seeds = self._make_seeds(run, batch.numbers, with_final)
+            done = progress.done + self._count_work(seeds)
         try:
             field = batch.open(run[0].tree)
         except Exception:  # whatever it is, scikit-learn's loop will meet it
@@ -218,6 +221,7 @@ class Engine:
             for n_given in self._answer_run(field, run, rows, results):
                 progress.advance(work_per_answer * n_given)
             return progress.reach(done)
+        seeds = self._make_seeds(run, batch.numbers, with_final)
         for plant in self._growth.grow(field, seeds, progress):
             if plant.seed.number in self._keep or plant.seed.split is None:
                 self._keep_plant(plant)
@@ -240,10 +244,11 @@ class Engine:
                 seconds = (left.seconds + reading) / len(left.rows) / len(setting.candidates)
                 first = setting.candidates[place].number * len(self._splits)
                 reading = 0.0
-                for k, number in enumerate(left.places.tolist()):
-                    result = {name: values[k] for name, values in judged.items()}
-                    result |= {"fit_error": None, "fit_time": seconds, "n_test_samples": 1}
-                    results[first + number] = result
+                names = (*judged, "fit_error", "fit_time", "n_test_samples")
+                columns = (*judged.values(), repeat(None), repeat(seconds), repeat(1))
+                lines = zip(*columns, strict=False)
+                for number, line in zip(left.places.tolist(), lines, strict=True):
+                    results[first + number] = dict(zip(names, line, strict=True))
                 yield len(left.rows)
 
     def _keep_plant(self, plant: Plant) -> None:

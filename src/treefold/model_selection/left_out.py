@@ -32,11 +32,11 @@ _SHIFTED = (metrics.squared_error, metrics.absolute_error, metrics.root_squared_
 
 def find_left_out(splits: Sequence[Split]) -> NDArray[np.int64] | None:
     """Name the row that each split holds out, if each holds out one and trains on all others."""
-    for split in splits:
-        is_plain = split.listed_train is None and split.left_out is None
-        if not is_plain or len(split.test) != 1 or split.n_rows < 2:
-            return None
-    return np.array([split.test[0] for split in splits], dtype=np.int64)
+    if splits[0].n_rows < 2 or any(len(split.test) != 1 for split in splits):
+        return None
+    if any(split.listed_train is not None or split.left_out is not None for split in splits):
+        return None
+    return np.concatenate([split.test for split in splits]).astype(np.int64)
 
 
 def can_be_left_out(run: Run, field: Field, rows: NDArray[np.int64]) -> bool:
@@ -108,17 +108,23 @@ def _grow(
 def _group_rows(setting: Setting, field: Field, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Group the rows without which the others make the same rules, and have the same classes."""
     target, tree = field.ground.target, setting.tree
-    keys: list[NDArray[Any]] = [np.zeros(len(rows))]
+    keys: list[NDArray[Any]] = []
     if target.weights is not None:
         weights = target.weights[rows]
         keys.append(weights if float(tree.min_weight_fraction_leaf) > 0 else weights > 0)
     if target.classes is not None:
         numbers = target.values[rows]
         is_only_one = np.bincount(target.values, minlength=target.n_classes)[numbers] == 1
-        keys.append(
-            np.where(is_only_one | (getattr(tree, "class_weight", None) is not None), numbers, -1)
-        )
-    _, group = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        weighs_classes = getattr(tree, "class_weight", None) is not None
+        keys.append(numbers if weighs_classes else np.where(is_only_one, numbers, -1))
+    group = np.zeros(len(rows), dtype=np.int64)
+    for key in keys:
+        if (key != key[0]).any():
+            found, place = np.unique(key, return_inverse=True)
+            group = group * len(found) + place
+    if not group.any():
+        return [np.arange(len(rows))]
+    _, group = np.unique(group, return_inverse=True)
     order = np.argsort(group, kind="stable")
     return np.split(order, np.cumsum(np.bincount(group))[:-1])
 

@@ -66,7 +66,7 @@ class Split:
     @property
     def is_regular(self) -> bool:
         """Whether both sides have rows of the data, and no training row comes twice."""
-        if self.n_train == 0 or len(self.test) == 0:
+        if len(self.test) == 0 or self.n_train == 0:
             return False
         if self.listed_train is None:
             return True
@@ -81,7 +81,7 @@ class Split:
 def read_splits(cv: Any, X: Any, y: Any, n_rows: int, **split_params: Any) -> list[Split]:
     """Ask a splitter for its splits."""
     if type(cv) is LeaveOneOut and n_rows > 1:
-        return [Split(n_rows, np.array([row])) for row in range(n_rows)]
+        return [Split(n_rows, row) for row in np.arange(n_rows).reshape(-1, 1)]
     pairs: Iterable[tuple[Any, Any]] = cv.split(X, y, **split_params)
     return [_read_split(train, test, n_rows) for train, test in pairs]
 
