@@ -10,7 +10,7 @@ namespace treefold {
 
 // Members whose splits of one column differ stay together if the rows in between are at most this share of
 // the node's: those rows then go both ways, for different members.
-inline constexpr double kAmbiguousShare = 0.05;
+inline constexpr double kAmbiguousShare = 0.1;
 
 // What the rows of a group add up to, by pattern and bin of one column.
 template <class Target>
@@ -26,21 +26,12 @@ public:
             n_words_ = column.n_codes / 64 + 1;
             present_.resize(group.patterns.size() * n_words_);
         }
-        uint32_t* bin_of_row = bin_of->data();
-        auto add = [&](size_t k, uint32_t code) {
-            bin_of_row[k] = bins.of_code(code);
-            if (column.is_categorical)
-                present_[group.pattern_of[k] * n_words_ + code / 64] |= uint64_t{1} << (code % 64);
-            size_t cell = group.pattern_of[k] * n_bins + bin_of_row[k];
-            ++n_rows[cell];
-            target.add(group.layout.rows[k], slots_.data() + cell * width_);
-        };
         const std::vector<uint32_t>& rows = group.layout.rows;
         if (column.is_sparse)
-            for (size_t k = 0; k < rows.size(); ++k) add(k, column.code_of(rows[k]));
+            add_rows(group, target, bins, [&](size_t k) { return column.code_of(rows[k]); });
         else
             column.codes.with([&](auto* codes) {
-                for (size_t k = 0; k < rows.size(); ++k) add(k, codes[rows[k]]);
+                add_rows(group, target, bins, [&](size_t k) { return uint32_t{codes[rows[k]]}; });
             });
     }
 
@@ -61,6 +52,36 @@ public:
     std::vector<int64_t> n_rows;   // per cell
 
 private:
+    template <class CodeOf>
+    void add_rows(const Group<Target>& group, const Target& target, const Bins& bins,
+                  CodeOf&& code_of) {
+        if (n_words_ != 0)
+            return add_rows_by(group, target, code_of, [&](size_t k, uint32_t code) {
+                present_[group.pattern_of[k] * n_words_ + code / 64] |= uint64_t{1} << (code % 64);
+                return bins.of_code(code);
+            });
+        if (!bins.is_one_cut())
+            return add_rows_by(group, target, code_of,
+                               [&](size_t, uint32_t code) { return bins.of_code(code); });
+        add_rows_by(
+            group, target, code_of,
+            [cut = bins.representative(0), missing = bins.missing_code()](
+                size_t, uint32_t code) -> uint32_t { return (code > cut) + (code == missing); });
+    }
+    template <class CodeOf, class BinOf>
+    void add_rows_by(const Group<Target>& group, const Target& target, CodeOf&& code_of,
+                     BinOf&& find_bin) {
+        uint32_t* bin_of_row = bin_of->data();
+        const uint32_t *pattern_of = group.pattern_of.data(), *rows = group.layout.rows.data();
+        for (size_t k = 0; k < group.n_rows(); ++k) {
+            uint32_t bin = find_bin(k, code_of(k));
+            bin_of_row[k] = bin;
+            size_t cell = pattern_of[k] * n_bins + bin;
+            ++n_rows[cell];
+            target.add(rows[k], slots_.data() + cell * width_);
+        }
+    }
+
     size_t width_, n_words_ = 0;
     std::vector<Slot> slots_;
     std::vector<uint64_t> present_;  // categorical: (pattern, category), as bits
@@ -122,9 +143,18 @@ private:
         return goes_left_[share * n_bins + bin] != 0;
     }
 
+    // Do all send every bin the same way?
+    bool agree(std::span<const size_t> shares, size_t n_bins) const {
+        const uint8_t* first = goes_left_.data() + shares[0] * n_bins;
+        return std::all_of(shares.begin(), shares.end(), [&](size_t share) {
+            return std::equal(first, first + n_bins, goes_left_.data() + share * n_bins);
+        });
+    }
+
     // Greedy: each share joins the first cluster in which few enough rows then go both ways.
     std::vector<std::vector<size_t>> cluster(std::span<const size_t> shares,
                                              const Cells<Target>& cells, Work& work) const {
+        if (agree(shares, cells.n_bins)) return {{shares.begin(), shares.end()}};
         std::vector<std::vector<size_t>> clusters;
         std::vector<std::vector<uint8_t>> sides;  // per cluster and cell: bit 0 left, bit 1 right
         double most = kAmbiguousShare * static_cast<double>(group_.n_rows());

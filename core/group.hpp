@@ -32,6 +32,8 @@ public:
         representatives_.push_back(column.missing_code());
     }
     size_t size() const { return representatives_.size(); }
+    bool is_one_cut() const { return cuts_.size() == 1; }
+    uint32_t missing_code() const { return column_->missing_code(); }
     uint32_t representative(size_t bin) const { return representatives_[bin]; }
 
     uint32_t of_code(uint32_t code) const {

@@ -15,7 +15,8 @@ class GroupFinder {
 public:
     using Slot = typename Target::Slot;
 
-    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder) : shop_(shop), finder_(finder) {}
+    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder)
+        : shop_(shop), finder_(finder), tools_(shop.desks.size()) {}
 
     // One split per share; it does not exist where the share stays a leaf.
     std::vector<Split> find(Node<Target>& node, int worker) {
@@ -23,12 +24,11 @@ public:
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits(group.shares.size());
         desk.work.count_search(splits.size(), group.n_rows());
-        Crew<Target> crew = gather_crew(group);
+        Crew<Target>& crew = gather_crew(group, worker);
         for (size_t share = 0; share < splits.size(); ++share)
             if (std::find(crew.shares.begin(), crew.shares.end(), share) == crew.shares.end())
                 splits[share] = find_alone(node, share, worker);
         if (crew.shares.empty()) return splits;
-        scatter_patterns(group, crew, desk);
         count_work(crew, desk.work);
         std::vector<Findings> findings(crew.shares.size());
         search_columns(crew, findings, worker);
@@ -58,9 +58,23 @@ private:
     static constexpr bool kHasKernels =
         std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
 
-    Crew<Target> gather_crew(const Group<Target>& group) const {
+    // What each worker needs for groups, used for node after node.
+    struct Tools {
         Crew<Target> crew;
+        SharedClassHistograms histograms;
+        SharedTwoClassScan two_classes;
+        SharedClassScan more_classes;
+        SharedMeanHistograms mean_histograms;
+        SharedMeanScan means;
+        std::vector<uint16_t> slots;  // per row of the table, in the group at hand
+    };
+
+    // Nobody, if no kernel serves the group.
+    Crew<Target>& gather_crew(const Group<Target>& group, int worker) {
+        Tools& tools = tools_[static_cast<size_t>(worker)];
+        Crew<Target>& crew = tools.crew;
         crew.group = &group;
+        crew.shares.clear(), crew.views.clear();
         if (!kHasKernels || !group.is_additive) return crew;
         for (size_t share = 0; share < group.shares.size(); ++share) {
             const Share<Target>& one = group.shares[share];
@@ -71,20 +85,13 @@ private:
             crew.shares.push_back(share);
             crew.views.push_back(view);
         }
-        crew.n_lanes = (crew.shares.size() + 3) / 4 * 4;
-        crew.ones = LaneArray(crew.n_lanes * group.patterns.size());
-        for (uint32_t pattern = 0; pattern < group.patterns.size(); ++pattern)
-            for (size_t lane = 0; lane < crew.shares.size(); ++lane)
-                crew.ones[pattern * crew.n_lanes + lane] =
-                    group.patterns.has(pattern, crew.shares[lane]) ? 1.0 : 0.0;
-        return crew;
-    }
-
-    void scatter_patterns(const Group<Target>& group, Crew<Target>& crew, Desk<Target>& desk) {
-        uint32_t* patterns = desk.patterns_for(shop_.table.n_rows);
-        crew.pattern_of = patterns;
+        if (!crew.number_slots()) crew.shares.clear(), crew.views.clear();
+        if (crew.shares.empty()) return crew;
+        tools.slots.resize(shop_.table.n_rows);
+        crew.slot_of_row = tools.slots.data();
         for (size_t k = 0; k < group.n_rows(); ++k)
-            patterns[group.layout.rows[k]] = group.pattern_of[k];
+            tools.slots[group.layout.rows[k]] = crew.slot_of(group.pattern_of[k]);
+        return crew;
     }
 
     void count_work(const Crew<Target>& crew, Work& work) const {
@@ -137,11 +144,17 @@ private:
                       std::vector<Findings>& findings, int worker) {
         const Layout& layout = crew.group->layout;
         Desk<Target>& desk = shop_.desk(worker);
+        Tools& tools = tools_[static_cast<size_t>(worker)];
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
-        search_few(crew, std::min(first, n_few), std::min(last, n_few), findings, desk);
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
+            crew.views[0].target.n_classes == 2 ? tools.two_classes.prepare(crew)
+                                                : tools.more_classes.prepare(crew);
+        else if constexpr (std::is_same_v<Target, MeanTarget<2>>)
+            tools.means.prepare(crew, findings);
+        search_few(crew, std::min(first, n_few), std::min(last, n_few), findings, desk, tools);
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
             if (crew.group->n_rows() > kCheckedCells) shop_.workers.check();
-            search_column(crew, layout.other_columns[k - n_few], findings, desk);
+            search_column(crew, layout.other_columns[k - n_few], findings, desk, tools);
         }
         for (size_t k = std::max(first, n_dense); k < last; ++k)
             for (size_t lane = 0; lane < crew.shares.size(); ++lane)
@@ -150,27 +163,28 @@ private:
     }
 
     void search_few(const Crew<Target>& crew, size_t first, size_t last,
-                    std::vector<Findings>& findings, Desk<Target>& desk) {
+                    std::vector<Findings>& findings, Desk<Target>& desk, Tools& tools) {
         auto exact = [&](uint32_t at, size_t lane) {
             search_exactly(crew, at, lane, findings[lane], desk);
         };
         if (first == last) return;
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-            SharedClassHistograms histograms(crew);
+            SharedClassHistograms& histograms = tools.histograms;
+            histograms.prepare(crew);
             for (size_t k = first; k < last;) {
                 size_t next = k;
                 while (next < last && !sorts_rows(crew, next, histograms.n_labels())) ++next;
                 histograms.search(k, next, desk.scratch, findings, exact);
                 for (k = next; k < last && sorts_rows(crew, k, histograms.n_labels()); ++k)
-                    scan_sorted(crew, k, findings, desk);
+                    scan_sorted(crew, k, findings, desk, tools);
             }
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            SharedMeanHistograms histograms(crew);
+            tools.mean_histograms.prepare(crew);
             const Layout& layout = crew.group->layout;
             for (size_t k = first; k < last; ++k) {
                 uint32_t at = layout.few_columns[k];
                 if (k < layout.n_few_numeric && !has_missing(layout, at))
-                    histograms.search(k, findings);
+                    tools.mean_histograms.search(k, tools.means);
                 else
                     for (size_t lane = 0; lane < crew.shares.size(); ++lane) exact(at, lane);
             }
@@ -185,7 +199,7 @@ private:
                2 * crew.group->n_rows() < n_cells && !has_missing(layout, layout.few_columns[k]);
     }
     void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,
-                     Desk<Target>& desk) {
+                     Desk<Target>& desk, Tools& tools) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             const Layout& layout = crew.group->layout;
             const Target& target = crew.views[0].target;
@@ -201,7 +215,7 @@ private:
                     row << layout.class_bits | static_cast<uint32_t>(target.classes[row]);
             scan_words(
                 crew, OrderView<uint8_t>{at, {words, layout.rows.size()}, layout.class_bits, codes},
-                findings);
+                findings, tools);
         }
     }
 
@@ -214,11 +228,11 @@ private:
     }
 
     void search_column(const Crew<Target>& crew, uint32_t at, std::vector<Findings>& findings,
-                       Desk<Target>& desk) {
+                       Desk<Target>& desk, Tools& tools) {
         const Layout& layout = crew.group->layout;
         const Column& column = layout.table->columns[at];
         bool is_done = layout.order_of[at] >= 0 && column.codes.with([&](auto* codes) {
-            return scan_order(crew, at, codes, findings);
+            return scan_order(crew, at, codes, findings, tools);
         });
         if (is_done) return;
         for (size_t lane = 0; lane < crew.shares.size(); ++lane)
@@ -227,7 +241,7 @@ private:
 
     template <class Code>
     bool scan_order(const Crew<Target>& crew, uint32_t at, const Code* codes,
-                    std::vector<Findings>& findings) {
+                    std::vector<Findings>& findings, Tools& tools) {
         const Layout& layout = crew.group->layout;
         const Column& column = layout.table->columns[at];
         OrderView<Code> order{at, layout.order(at, 0, layout.n_rows), layout.class_bits, codes};
@@ -235,10 +249,10 @@ private:
             return false;
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             if (order.bits == 0) return false;  // the class is not in the words
-            scan_words(crew, order, findings);
+            scan_words(crew, order, findings, tools);
             return true;
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            SharedMeanScan(crew, findings).run(order);
+            tools.means.run(order);
             return true;
         }
         return false;
@@ -246,12 +260,12 @@ private:
 
     template <class Code>
     static void scan_words(const Crew<Target>& crew, const OrderView<Code>& order,
-                           std::vector<Findings>& findings) {
+                           std::vector<Findings>& findings, Tools& tools) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             if (crew.views[0].target.n_classes == 2)
-                SharedTwoClassScan(crew, findings).run(order);
+                tools.two_classes.run(order, findings);
             else
-                scan_shared_classes(crew, order, findings);
+                tools.more_classes.run(order, findings);
         }
     }
 
@@ -305,6 +319,7 @@ private:
 
     Workshop<Target>& shop_;
     Finder<Target>& finder_;
+    std::vector<Tools> tools_;  // per worker
 };
 
 }  // namespace treefold

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -28,6 +29,14 @@ inline CountLanes widen_bytes(const uint8_t* bytes) {
 #endif
 }
 
+inline uint32_t sum_lanes(CountLanes counts) {
+    IntLanes4 halves[2];
+    std::memcpy(halves, &counts, sizeof halves);
+    IntLanes4 sums = halves[0] + halves[1];
+    sums += __builtin_shuffle(sums, IntLanes4{2, 3, 0, 1});
+    sums += __builtin_shuffle(sums, IntLanes4{1, 0, 3, 2});
+    return static_cast<uint32_t>(sums[0]);
+}
 inline double sum_lanes(Lanes lanes) { return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]); }
 
 // Eight at a time, where float32 is enough.

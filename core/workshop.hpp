@@ -148,7 +148,6 @@ template <class Target>
 struct Desk {
     explicit Desk(size_t n_rows) : sides(n_rows) {}
     Sides sides;
-    std::vector<uint32_t> patterns;  // per row of the table: its pattern in the group at hand
     std::vector<uint8_t> ways;  // per row of the table (group.hpp)
     Scratch<typename Target::Slot> scratch;
     typename FewSearchOf<Target>::Type few{};
@@ -160,10 +159,6 @@ struct Desk {
     uint32_t* spare(size_t size) {
         if (scratch.spare.size() < size) scratch.spare.resize(size);
         return scratch.spare.data();
-    }
-    uint32_t* patterns_for(size_t n_rows) {
-        if (patterns.size() < n_rows) patterns.resize(n_rows);
-        return patterns.data();
     }
     uint8_t* ways_for(size_t n_rows) {
         if (ways.size() < n_rows) ways.resize(n_rows);
