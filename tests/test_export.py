@@ -108,6 +108,13 @@ def test_text_shows_dates() -> None:
     assert "d <= 2020-01-03 12:00:00\n" in text
 
 
+def test_text_shows_days_where_the_calendar_ends() -> None:
+    days = np.array(["-5000-01-01", "-4000-01-01"], dtype="M8[s]").reshape(-1, 1)
+    middle = days.astype("M8[D]").astype(np.int64).mean()
+    text = export_text(DecisionTreeClassifier().fit(days, [0, 1]))
+    assert f"feature_0 <= day {middle:.2f}\n" in text
+
+
 def chain(n_rows: int) -> DecisionTreeRegressor:
     """A tree about as deep as it has rows: the targets fall by half and alternate in sign."""
     X = np.arange(n_rows, dtype=float).reshape(-1, 1)

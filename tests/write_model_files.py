@@ -1,8 +1,9 @@
-"""Writes a model file of the current format, and what it predicts, to tests/data.
+"""Writes model files and a pickle of the current formats, and what they predict, to tests/data.
 
 Run once for each new format; the files of earlier formats are never written again.
 """
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressor, save
 from treefold.files.container import FORMAT
+from treefold.model import _FORMAT
 
 DATA = Path(__file__).parent / "data"
 
@@ -30,8 +32,11 @@ def main() -> None:
     for name, model in models.items():
         path = DATA / f"{name}_format_{FORMAT}.treefold"
         save(model, path)
+        if name == "regressor":
+            state = DATA / f"{name}_state_{_FORMAT}.pkl"
+            state.write_bytes(pickle.dumps(model, protocol=4))
         answers = rows.assign(answer=[str(answer) for answer in model.predict(rows)])
-        answers.to_csv(path.with_suffix(".csv"), index=False)
+        answers.to_csv(DATA / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -157,7 +157,10 @@ class Tree:
         threshold = float(self.threshold[node] if threshold is None else threshold)
         if self.schema.families.get(int(self.feature[node])) != "date":
             return f"{threshold:.{decimals}f}"
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=threshold)
+        try:
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=threshold)
+        except OverflowError:  # not in the years 1 to 9999
+            return f"day {threshold:.{decimals}f}"
         return f"{moment:%Y-%m-%d}" if threshold.is_integer() else f"{moment:%Y-%m-%d %H:%M:%S}"
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
