@@ -276,7 +276,7 @@ def use(model: Any) -> None:
 
 def judge(data: bytes) -> str:
     """Load a changed file; whatever this raises is a mistake of the library."""
-    begin = time.perf_counter()
+    begin = time.process_time()  # what else the machine does, does not count
     with warnings.catch_warnings(action="ignore"):  # such as sums of scores that overflow
         try:
             model = load_bytes(data)
@@ -285,7 +285,7 @@ def judge(data: bytes) -> str:
         else:
             use(model)
             answer = "usable"
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     assert seconds < SLOW, f"one file took {seconds:.1f} s"
     return answer
 
@@ -313,7 +313,7 @@ def main(n_files: int, seed: int) -> None:
     begin, slowest = time.perf_counter(), 0.0
     for number in range(n_files):
         name, data = make_case(rng, originals)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             counts[name, judge(data)] += 1
         except BaseException:
@@ -321,7 +321,7 @@ def main(n_files: int, seed: int) -> None:
                 file.write(data)
             print(f"file {number} of seed {seed}, {name}, is in fuzz_failure.bin")
             raise
-        slowest = max(slowest, time.perf_counter() - start)
+        slowest = max(slowest, time.process_time() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     for name in sorted({name for name, _ in counts}):
         print(f"{name:16} {counts[name, 'refused']:7} refused {counts[name, 'usable']:7} usable")

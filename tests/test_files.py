@@ -186,7 +186,7 @@ def test_categories_of_any_kind_come_back(kind: str) -> None:
 def test_labels_that_a_file_has_no_form_for_are_refused() -> None:
     bins = pd.DataFrame({"age": pd.cut([1.0, 5.0, 9.0], 3)})
     model = DecisionTreeRegressor().fit(bins, [0.0, 1.0, 2.0])
-    with pytest.raises(ModelFileError, match=r"cannot hold .*Interval.*Turn such labels into text"):
+    with pytest.raises(ModelFileError, match=r"cannot hold .*Interval.*turn such labels into text"):
         dump_bytes(model)
     by_bytes = DecisionTreeClassifier().fit([[0.0], [1.0]], np.array([b"x", b"y"]))
     with pytest.raises(ModelFileError, match=r"dtype \|S1"):
@@ -262,6 +262,13 @@ def test_places_that_cannot_be_written_are_errors_of_the_system(tmp_path: Path) 
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
+def test_an_endless_file_is_not_read_to_its_end() -> None:
+    for name in ("/dev/zero", "/dev/urandom"):
+        with pytest.raises(ModelFileError, match="no model file"):
+            load(name)
 
 
 def test_without_safetensors_the_error_says_what_to_install(

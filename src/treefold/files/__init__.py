@@ -12,7 +12,7 @@ from typing import Any
 
 from treefold.atomic import written_atomically
 from treefold.exceptions import ModelFileError
-from treefold.files.container import pack, unpack
+from treefold.files.container import pack, read_file, unpack
 from treefold.files.models import model_from_document, model_to_document
 
 __all__ = ["load", "save"]
@@ -85,9 +85,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load(path)
     DecisionTreeRegressor()
     """
-    with open(path, "rb") as file:
-        data = file.read()
     try:
+        with open(path, "rb") as file:
+            data = read_file(file)
         return load_bytes(data)
     except ModelFileError as error:
         raise ModelFileError(

@@ -7,13 +7,13 @@ file, taken while its 64 digits are zeros.
 
 import hashlib
 import json
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from numpy.typing import NDArray
 
 from treefold.exceptions import ModelFileError
 
-__all__ = ["FORMAT", "pack", "unpack"]
+__all__ = ["FORMAT", "pack", "read_file", "unpack"]
 
 FORMAT = 1  # of the files that are written; those of all formats up to this one are read
 
@@ -35,6 +35,17 @@ def pack(fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
         )
     begin = data.index(_MARK) + len(_MARK)
     return data[:begin] + _digest(data, begin).encode() + data[begin + 64 :]
+
+
+def read_file(file: IO[bytes]) -> bytes:
+    """Read a whole file, if its header is that of a model: any other file may be endless."""
+    head = file.read(8)
+    length = int.from_bytes(head, "little")
+    if length > _LARGEST_HEADER:
+        raise ModelFileError("it is no model file")
+    head += file.read(length)
+    _read_document(head)
+    return head + file.read()
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

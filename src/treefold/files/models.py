@@ -41,15 +41,21 @@ def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
         )
     tree: Tree = model._check_fitted()
     arrays: Arrays = {}
-    document = {
-        "type": name,
-        "params": _encode_params(model.get_params(deep=False), arrays),
-        "classes": _encode_labels(getattr(model, "classes_", None), "classes", arrays),
-        "max_features": int(model.max_features_),
-        "tree": _encode_labels(tree._to_state(), "tree", arrays),
-    }
-    if hasattr(model, "evaluation_"):
-        document["evidence"] = evidence_to_document(model, arrays)
+    try:
+        document = {
+            "type": name,
+            "params": _encode_params(model.get_params(deep=False), arrays),
+            "classes": encode(getattr(model, "classes_", None), "classes", arrays),
+            "max_features": int(model.max_features_),
+            "tree": encode(tree._to_state(), "tree", arrays),
+        }
+        if hasattr(model, "evaluation_"):
+            document["evidence"] = evidence_to_document(model, arrays)
+    except NotStorableError as error:
+        raise ModelFileError(
+            f"A model file cannot hold {error}. If that is a class or a category, turn such labels "
+            "into text or numbers before fitting; or use pickle."
+        ) from None
     return {"written_by": f"treefold {_version()}", "model": document}, arrays
 
 
@@ -91,16 +97,6 @@ def _encode_params(params: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         else:
             described[name] = encode_or_describe(value, f"params.{name}", arrays)
     return described
-
-
-def _encode_labels(value: Any, name: str, arrays: Arrays) -> Any:
-    try:
-        return encode(value, name, arrays)
-    except NotStorableError as error:
-        raise ModelFileError(
-            f"A model file cannot hold {error}, which is a class or a category of this model. Turn "
-            "such labels into text or numbers before fitting, or use pickle."
-        ) from None
 
 
 def _check_params(params: dict[str, Any], cls: Any) -> dict[str, Any]:
