@@ -199,7 +199,10 @@ def _read_dict(pairs: Any, arrays: Arrays) -> dict[Any, Any]:
 def _read_array(name: Any, arrays: Arrays) -> NDArray[Any]:
     if _expect(name, str) not in arrays:
         raise ModelFileError(f"the array {name!r} is missing, or belongs to two things")
-    return arrays.pop(name)
+    array = arrays.pop(name)
+    if array.dtype not in _NUMBERS:
+        raise ModelFileError(f"the array {name!r} has dtype {array.dtype}, which no model has")
+    return array
 
 
 def _read_time(parts: Any, arrays: Arrays) -> NDArray[Any]:
