@@ -135,10 +135,10 @@ struct MemberArrays {
     std::optional<Vector<uint32_t>> asked;
 };
 
-std::vector<uint32_t> to_rows(const Vector<uint32_t>& rows, const Table& table) {
+std::vector<uint32_t> to_rows(const Vector<uint32_t>& rows, size_t n_rows) {
     std::vector<uint32_t> result(rows.data(), rows.data() + rows.shape(0));
     for (uint32_t row : result)
-        if (row >= table.n_rows) throw DataError("a row is not in the table");
+        if (row >= n_rows) throw DataError("a row is not in the table");
     return result;
 }
 
@@ -157,7 +157,7 @@ bool counts_rows_once(std::span<const double> weights) {
 
 // Only rows that exist for this member: of positive weight, and of a class that counts.
 Member make_member(const Table& table, const TargetView& target, std::span<const double> weights,
-                   const MemberArrays& arrays) {
+                   const MemberArrays& arrays, size_t n_asking) {
     Member member;
     member.rules = *arrays.rules;
     member.weights = weights;
@@ -171,7 +171,7 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
                (multipliers.empty() || multipliers[static_cast<size_t>(target.classes[row])] > 0);
     };
     if (arrays.rows) {
-        member.rows = to_rows(*arrays.rows, table);
+        member.rows = to_rows(*arrays.rows, table.n_rows);
         for (size_t k = 1; k < member.rows.size(); ++k)
             if (member.rows[k] <= member.rows[k - 1])
                 throw DataError("the rows of a member must ascend");
@@ -185,7 +185,7 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
     if (arrays.asked && table.borrows_values())
         throw DataError("rows can only ask a table that keeps its values");
     member.demand.is_everything = !arrays.asked;
-    if (arrays.asked) member.demand.rows = to_rows(*arrays.asked, table);
+    if (arrays.asked) member.demand.rows = to_rows(*arrays.asked, n_asking);
     return member;
 }
 
@@ -229,9 +229,15 @@ struct FamilyArrays {
     std::optional<Vector<double>> weights;
 };
 
+Questions read_questions(const Table& table, const Source& source) {
+    if (source.columns.size() != table.columns.size())
+        throw DataError("the questions and the table differ in their number of columns");
+    return {read_lines(source), source.n_rows, source.columns.size()};
+}
+
 Grown grow_members(const Table& table, const FamilyArrays& arrays,
                    const std::vector<MemberArrays>& members, Sharing sharing, int n_threads,
-                   nb::handle report = {}) {
+                   nb::handle report = {}, const OwnedSource* questions = nullptr) {
     TargetView view = view_target(table, arrays.target, arrays.n_classes);
     std::span<const double> weights;
     if (arrays.weights) weights = {arrays.weights->data(), arrays.weights->shape(0)};
@@ -240,8 +246,10 @@ Grown grow_members(const Table& table, const FamilyArrays& arrays,
     auto grow_all = [&](Workers& workers) {
         Family family;
         family.sharing = sharing;
+        if (questions != nullptr) family.questions = read_questions(table, questions->source);
+        size_t n_asking = questions == nullptr ? table.n_rows : questions->source.n_rows;
         for (const MemberArrays& member : members)
-            family.members.push_back(make_member(table, view, weights, member));
+            family.members.push_back(make_member(table, view, weights, member, n_asking));
         return grow(table, view, std::move(family), workers);
     };
     return run(n_threads, grow_all, report);
@@ -284,7 +292,8 @@ nb::dict work_to_dict(Work& work) {
 
 nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
                       std::optional<Vector<double>> weights, const nb::list& members,
-                      const std::string& sharing, int n_threads, const nb::object& report) {
+                      const std::string& sharing, int n_threads, const nb::object& report,
+                      const OwnedSource* questions) {
     std::vector<MemberArrays> arrays;
     for (nb::handle member : members) {
         auto fields = nb::cast<nb::tuple>(member);
@@ -295,8 +304,9 @@ nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes
         if (!fields[3].is_none()) one.asked = nb::cast<Vector<uint32_t>>(fields[3], false);
         arrays.push_back(std::move(one));
     }
-    Grown grown = grow_members(table, {target, n_classes, weights}, arrays, parse_sharing(sharing),
-                               n_threads, report.is_none() ? nb::handle() : nb::handle(report));
+    Grown grown =
+        grow_members(table, {target, n_classes, weights}, arrays, parse_sharing(sharing), n_threads,
+                     report.is_none() ? nb::handle() : nb::handle(report), questions);
     nb::list trees;
     for (Tree& tree : grown.trees) trees.append(nb::cast(std::move(tree)));
     return nb::make_tuple(trees, work_to_dict(grown.work));
@@ -311,7 +321,7 @@ nb::tuple leave_out(const Table& table, const AnyVector& target, int n_classes,
     require_weights(shared, table.n_rows);
     require_rules(view, rules);
     Left left = run(n_threads, [&](Workers& workers) {
-        Member member = make_member(table, view, shared, {{}, {}, &rules, asked});
+        Member member = make_member(table, view, shared, {{}, {}, &rules, asked}, table.n_rows);
         std::sort(member.demand.rows.begin(), member.demand.rows.end());
         return leave_one_out(table, view, std::move(member), workers);
     });
@@ -581,7 +591,12 @@ NB_MODULE(TREEFOLD_MODULE, m) {
     m.def("leave_one_out", &leave_out, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "rules"_a, nb::arg("asked").noconvert(),
           "n_threads"_a);
+    m.def("read_lines", [](const OwnedSource& self) {
+        std::vector<double> lines = read_lines(self.source);
+        size_t n_rows = self.source.n_rows, n_columns = self.source.columns.size();
+        return give(std::move(lines)).attr("reshape")(n_rows, n_columns);
+    });
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
-          "report"_a = nb::none());
+          "report"_a = nb::none(), "questions"_a.none() = nb::none());
 }

@@ -50,11 +50,22 @@ public:
                                   node.asked_end - node.asked_begin);
         const Column& column = shop_.table.columns[split.column];
         double threshold = threshold_of(split, column);
+        auto follow = [&](bool has_code, uint32_t code, double value) {
+            if (has_code) return code_goes_left(split, column, code);
+            return goes_left(value, threshold, false, false, nullptr);
+        };
+        const Questions* questions = shop_.questions;
         size_t n_left = divide(asked, shop_.desk(worker).spare(asked.size()), [&](uint32_t row) {
-            uint32_t code = column.code_of(row);
-            if (column.is_categorical || code == column.missing_code())
-                return code_goes_left(split, column, code);
-            return goes_left(column.values[code], threshold, false, false, nullptr);
+            if (questions == nullptr) {
+                uint32_t code = column.code_of(row);
+                bool has_code = column.is_categorical || code == column.missing_code();
+                return follow(has_code, code, has_code ? 0.0 : column.values[code]);
+            }
+            double value = questions->at(row, split.column);
+            bool is_missing = value != value;
+            uint32_t code = column.missing_code();
+            if (column.is_categorical && !is_missing) code = static_cast<uint32_t>(value);
+            return follow(column.is_categorical || is_missing, code, value);
         });
         left.asked_begin = node.asked_begin;
         left.asked_end = right.asked_begin = node.asked_begin + n_left;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,8 +10,15 @@
 
 namespace treefold {
 
-// Which rows of the table want an answer. A node that none of them reaches is not grown: it stays a
-// leaf that describes its rows. Everyone asks, unless rows are named.
+// Rows that ask and are not in the table: their values line by line, NaN where one is missing.
+struct Questions {
+    std::vector<double> lines;
+    size_t n_rows = 0, n_columns = 0;
+    double at(size_t row, size_t column) const { return lines[row * n_columns + column]; }
+};
+
+// Which rows, of the table or of the questions, want an answer. A node that none of them reaches is not grown: it
+// stays a leaf that describes its rows. Everyone asks, unless rows are named.
 struct Demand {
     bool is_everything = true;
     std::vector<uint32_t> rows;
@@ -34,6 +42,7 @@ enum class Sharing : uint8_t { none, overlap, folds };
 struct Family {
     std::vector<Member> members;
     Sharing sharing = Sharing::none;
+    std::optional<Questions> questions;  // none: rows of the table ask
 };
 
 }  // namespace treefold

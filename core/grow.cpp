@@ -534,6 +534,7 @@ private:
                                               !seat->target->counts_rows(), table_);
         const Plan& plan = plan_for(keeps_orders);
         Workshop<Target> shop(table_, plan, workers_);
+        if (family_.questions) shop.questions = &*family_.questions;
         std::vector<GrowingTree*> trees(seats_.size(), nullptr);
         for (const Seat<Target>* seat : seats)
             trees[seat->member] = harvest_.trees[seat->member].get();

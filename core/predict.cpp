@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "split.hpp"
 #include "table.hpp"
@@ -25,13 +26,14 @@ struct Step {
 };
 constexpr uint32_t kUnread = UINT32_MAX;
 
-// Brings rows of a source together as lines of float64, one slot per column that the tree asks for. The rows of a
+// Brings rows of a source together as lines of float64, one slot per column that is asked for. The rows of a
 // row-major float64 array are such lines already, and are read in place.
 class Reader {
 public:
-    Reader(const Tree& tree, const Source& source)
+    template <class Features>
+    Reader(const Features& features, const Source& source)
         : source_(source), slot_of_(source.columns.size(), kUnread) {
-        for (int64_t feature : tree.feature) {
+        for (int64_t feature : features) {
             if (feature < 0 || slot_of_[static_cast<size_t>(feature)] != kUnread) continue;
             slot_of_[static_cast<size_t>(feature)] = static_cast<uint32_t>(columns_.size());
             columns_.push_back(static_cast<size_t>(feature));
@@ -163,7 +165,7 @@ private:
 class Walker {
 public:
     Walker(const Tree& tree, const Source& source)
-        : reader_(tree, check_shape(tree, source)), steps_(tree.size()) {
+        : reader_(tree.feature, check_shape(tree, source)), steps_(tree.size()) {
         for (size_t node = 0; node < tree.size(); ++node) {
             Step& step = steps_[node];
             step = {-std::numeric_limits<double>::infinity(), nullptr, static_cast<uint32_t>(node),
@@ -243,6 +245,20 @@ void for_each_block(const Walker& walker, size_t n_rows, Workers& workers, Body&
 }
 
 }  // namespace
+
+std::vector<double> read_lines(const Source& source) {
+    std::vector<int64_t> all(source.columns.size());
+    std::iota(all.begin(), all.end(), int64_t{0});
+    Reader reader(all, source);
+    std::vector<double> lines(source.n_rows * reader.width());
+    for (size_t first = 0; first < source.n_rows; first += kBlock) {
+        size_t count = std::min(kBlock, source.n_rows - first);
+        double* block = lines.data() + first * reader.width();
+        const double* read = reader.read(first, count, block);
+        if (read != block) std::copy(read, read + count * reader.width(), block);
+    }
+    return lines;
+}
 
 std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& workers) {
     Walker walker(tree, source);

@@ -87,6 +87,9 @@ std::vector<double> cut_alphas(const RiskTree& tree, double limit);
 // Weighted impurity decrease per column, not normalised.
 std::vector<double> feature_importances(const Tree& tree);
 
+// All rows and columns as lines of float64: NaN where a value is missing, or a category unknown.
+std::vector<double> read_lines(const Source& source);
+
 // The leaf of each row, or all nodes that each row visits.
 std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& workers);
 struct DecisionPath {

@@ -192,6 +192,7 @@ struct Workshop {
     Workers& workers;
     std::vector<Desk<Target>> desks{};
     Meter meter{};
+    const Questions* questions = nullptr;  // the rows that ask, unless they are in the table
     bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
 
     Workshop(const Table& table, const Plan& plan, Workers& workers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treefold import model_selection
+    from treefold.bagging import BaggingClassifier, BaggingRegressor
     from treefold.evaluation import Evaluation
     from treefold.exceptions import (
         CardinalityWarning,
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     )
     from treefold.export import export_dot, export_json, export_sql, export_svg, export_text
     from treefold.files import load, save
+    from treefold.lazy import (
+        LazyBaggingClassifier,
+        LazyBaggingRegressor,
+        LazyDecisionTreeClassifier,
+        LazyDecisionTreeRegressor,
+    )
     from treefold.model import Tree
     from treefold.plot import plot_tree
     from treefold.table import Table
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "CardinalityWarning",
     "ColumnMismatchError",
     "ConversionError",
@@ -45,6 +54,10 @@ __all__ = [
     "Evaluation",
     "InputError",
     "InputTypeError",
+    "LazyBaggingClassifier",
+    "LazyBaggingRegressor",
+    "LazyDecisionTreeClassifier",
+    "LazyDecisionTreeRegressor",
     "ModelFileError",
     "ParameterError",
     "PooledScoreWarning",
@@ -63,6 +76,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BaggingClassifier": "bagging",
+    "BaggingRegressor": "bagging",
     "CardinalityWarning": "exceptions",
     "ColumnMismatchError": "exceptions",
     "ConversionError": "exceptions",
@@ -74,6 +89,10 @@ _HOMES = {
     "InputError": "exceptions",
     "InputTypeError": "exceptions",
     "ModelFileError": "exceptions",
+    "LazyBaggingClassifier": "lazy",
+    "LazyBaggingRegressor": "lazy",
+    "LazyDecisionTreeClassifier": "lazy",
+    "LazyDecisionTreeRegressor": "lazy",
     "ParameterError": "exceptions",
     "PooledScoreWarning": "exceptions",
     "Table": "table",

@@ -126,6 +126,9 @@ def leave_one_out(
     """For each row that asks the answer of the tree that is grown from all rows but this one, and
     the work that it was. Answers come row by row of the table, max(1, n_classes) numbers each."""
 
+def read_lines(source: Source) -> NDArray[np.float64]:
+    """All rows and columns; NaN where a value is missing, or a category unknown."""
+
 def grow_family(
     table: Table,
     target: NDArray[np.int32] | NDArray[np.float64],
@@ -142,6 +145,7 @@ def grow_family(
     sharing: str,
     n_threads: int,
     report: Callable[[int], None] | None = None,
+    questions: Source | None = None,
 ) -> tuple[list[Tree], dict[str, Any]]:
     """The exact trees of all members (rows, weights, rules, asked), and what was done for them.
     rows: ascending, None for all. weights: instead of sample_weight. sharing: "none", "overlap"

@@ -19,11 +19,22 @@ def _best_module() -> str:
 
 
 if TYPE_CHECKING:
-    from treefold._core import Rules, Source, Table, Tree, build, grow, grow_family, leave_one_out
+    from treefold._core import (
+        Rules,
+        Source,
+        Table,
+        Tree,
+        build,
+        grow,
+        grow_family,
+        leave_one_out,
+        read_lines,
+    )
 else:
     _chosen = importlib.import_module(_best_module())
     Rules, Source, Table, Tree = _chosen.Rules, _chosen.Source, _chosen.Table, _chosen.Tree
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
-    leave_one_out = _chosen.leave_one_out
+    leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
 
-__all__ = ["Rules", "Source", "Table", "Tree", "build", "grow", "grow_family", "leave_one_out"]
+__all__ = ["Rules", "Source", "Table", "Tree"]
+__all__ += ["build", "grow", "grow_family", "leave_one_out", "read_lines"]

@@ -30,7 +30,8 @@ class Member:
     rows: NDArray[np.uint32]
     rules: _native.Rules
     weights: NDArray[np.float64] | None = None  # of all rows of the table; None: the target's
-    asked: NDArray[np.uint32] | None = None  # rows that want an answer; None: the whole tree
+    # Rows of the table, or of the questions, that want an answer; None: the whole tree.
+    asked: NDArray[np.uint32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def grow_family(
     n_threads: int = 1,
     progress: Progress | None = None,
     work_per_row: float = 1.0,
+    questions: _native.Source | None = None,
 ) -> Family:
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
@@ -66,6 +68,7 @@ def grow_family(
         mode,
         n_threads,
         bar.watch(work_per_row * n_rows, n_rows),
+        questions,
     )
     bar.advance(work_per_row * n_rows)
     seconds = time.perf_counter() - start

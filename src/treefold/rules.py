@@ -18,7 +18,7 @@ from treefold.exceptions import ParameterError, warn
 from treefold.target import Target
 
 __all__ = ["PATH_PARAMETERS", "UNLIMITED_DEPTH", "Cell"]
-__all__ += ["check_parameters", "make_cell", "make_rules"]
+__all__ += ["check_parameters", "draw_seed", "is_whole", "make_cell", "make_rules"]
 
 PATH_PARAMETERS = (
     "max_depth",
@@ -36,7 +36,8 @@ _NOT_ADDITIVE = {
 Check = tuple[Callable[[Any], bool], str]
 
 
-def _is_whole(value: Any, low: int) -> bool:
+def is_whole(value: Any, low: int) -> bool:
+    """Whether a parameter is a whole number of at least this."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= low
 
 
@@ -54,13 +55,13 @@ def _is_finite(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Check] = {
-    "max_depth": (lambda v: v is None or _is_whole(v, 1), "an int of at least 1, or None"),
+    "max_depth": (lambda v: v is None or is_whole(v, 1), "an int of at least 1, or None"),
     "min_samples_split": (
-        lambda v: _is_whole(v, 2) or _is_fraction(v),
+        lambda v: is_whole(v, 2) or _is_fraction(v),
         "an int of at least 2, or a float in the range (0.0, 1.0]",
     ),
     "min_samples_leaf": (
-        lambda v: _is_whole(v, 1) or (_is_fraction(v) and v < 1.0),
+        lambda v: is_whole(v, 1) or (_is_fraction(v) and v < 1.0),
         "an int of at least 1, or a float in the range (0.0, 1.0)",
     ),
     "min_weight_fraction_leaf": (
@@ -71,18 +72,18 @@ _CHECKS: dict[str, Check] = {
         lambda v: (
             v is None
             or (isinstance(v, str) and v in ("sqrt", "log2"))
-            or _is_whole(v, 1)
+            or is_whole(v, 1)
             or _is_fraction(v)
         ),
         "an int of at least 1, a float in the range (0.0, 1.0], 'sqrt', 'log2' or None",
     ),
-    "max_leaf_nodes": (lambda v: v is None or _is_whole(v, 2), "an int of at least 2, or None"),
+    "max_leaf_nodes": (lambda v: v is None or is_whole(v, 2), "an int of at least 2, or None"),
     "min_impurity_decrease": (_is_finite, "a finite number of at least 0"),
     "min_impurity": (_is_finite, "a finite number of at least 0"),
     "ccp_alpha": (_is_finite, "a finite number of at least 0"),
     "random_state": (
         lambda v: (
-            v is None or (_is_whole(v, 0) and v < 2**32) or isinstance(v, np.random.RandomState)
+            v is None or (is_whole(v, 0) and v < 2**32) or isinstance(v, np.random.RandomState)
         ),
         "an int in the range [0, 4294967295], a numpy RandomState or None",
     ),
@@ -170,7 +171,7 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     rules.class_multipliers = target.multipliers
     rules.seed = 0
     if rules.max_features < n_columns:  # otherwise nothing is drawn
-        rules.seed = _draw_seed(estimator.random_state)
+        rules.seed = draw_seed(estimator.random_state)
     return rules
 
 
@@ -206,7 +207,8 @@ def _count_features(value: Any, n_columns: int) -> int:
     return max(1, int(float(value) * n_columns))
 
 
-def _draw_seed(random_state: Any) -> int:
+def draw_seed(random_state: Any) -> int:
+    """Turn `random_state` into the seed of all draws."""
     if isinstance(random_state, Integral):
         return int(random_state)
     generator = check_random_state(random_state)

@@ -1,0 +1,239 @@
+"""Bagging: trees grown on bags of rows, which answer together."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from treefold.bags import Bags, Work
+from treefold.ballot import Ballot
+from treefold.ensemble import BaseEnsemble, ClassAnswers, NumberAnswers
+from treefold.model import Tree
+from treefold.table import named_columns
+from treefold.threads import effective_n_jobs
+from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["BaggingClassifier", "BaggingRegressor"]
+
+
+class _Bagging(BaseEnsemble):
+    """Trees that are grown in fit."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow all trees.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of rows or Table
+            The training data; missing values allowed.
+        y : array of shape (n_rows,)
+            Class labels, or the numbers to predict.
+        sample_weight : array of shape (n_rows,), default=None
+            How much each row counts; a row of weight zero does not exist.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from treefold import BaggingRegressor
+        >>> len(BaggingRegressor(n_estimators=3).fit([[0.0], [1.0]], [1.5, 2.5]).estimators_)
+        3
+        """
+        bags, work = self._open(X, y, sample_weight), Work()
+        trees = [self._make_fitted(bags, native) for native in self._grow(bags, work)]
+        facts: Any = self._remember(bags, estimators_=trees, _work=work)
+        return facts  # type: ignore[no-any-return]
+
+    def _grow(self, bags: Bags, work: Work) -> Any:
+        return bags.grow(effective_n_jobs(self.n_jobs), work)
+
+    def _make_fitted(self, bags: Bags, native: Any) -> Any:
+        tree = type(bags.tree)(**bags.tree.get_params(deep=False))
+        missing = np.flatnonzero(bags.table._native.has_missing)
+        n_tried = bags.make_member(0).rules.max_features
+        return tree._become(Tree(native, bags.table.schema, missing), bags.target.classes, n_tried)
+
+    def _average(self, X: Any) -> NDArray[np.float64]:
+        source = self._open_rows(X)
+        self._check_own()
+        n_threads = effective_n_jobs(self.n_jobs)
+        ballot = None
+        for tree in self.estimators_:
+            native = tree.tree_._native
+            with named_columns(self._schema):
+                leaves = native.apply(source, n_threads)
+            ballot = ballot or Ballot(len(leaves), native.n_classes, self.voting)
+            ballot.add(native.value.take(leaves, axis=0))
+        assert ballot is not None
+        return ballot.count(len(self.estimators_))
+
+
+class BaggingClassifier(ClassifierMixin, ClassAnswers, _Bagging):  # type: ignore[misc]
+    """Decision trees for classes, each grown on a bag of rows.
+
+    The predictions are those of `LazyBaggingClassifier`, bit for bit.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    bootstrap : bool, default=True
+        Whether each tree has a bag of its own: as many rows as there are, drawn with
+        replacement. A row that is drawn twice has twice the weight.
+    voting : {"soft", "hard"}, default="soft"
+        Whether trees give the shares of their leaf, which are averaged, or one vote each, to its
+        most frequent class.
+    criterion : {"gini", "entropy", "log_loss", "gain_ratio"}, default="gini"
+        What a split is judged by.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
+        Limits of each tree, as in `DecisionTreeClassifier`.
+    max_features, min_impurity_decrease
+        As in `DecisionTreeClassifier`.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class; "balanced" by the rows of each bag.
+    categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
+        Which columns are categories.
+    random_state : int, RandomState or None, default=None
+        Drives the draws of rows and columns, which are functions of their keys.
+    n_jobs : int, default=None
+        Threads. None means one, -1 all cores.
+
+    Attributes
+    ----------
+    estimators_ : list of DecisionTreeClassifier
+        The trees, fitted.
+    classes_ : ndarray
+        The class labels, sorted.
+    n_classes_ : int
+        Number of classes.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X had any.
+    work_ : dict
+        What growing cost: `nodes_grown`, `rows_scanned`, `stack_words` (rows of the nodes on one
+        path of the tree, where they are most), `model_words` (four per node), `peak_bytes`.
+
+    Examples
+    --------
+    >>> from treefold import BaggingClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+    >>> BaggingClassifier(n_estimators=5, random_state=0).fit(X, y).predict([[0.1]]).tolist()
+    ['a']
+    """
+
+    _tree = DecisionTreeClassifier
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        bootstrap: bool = True,
+        voting: str = "soft",
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: dict[Any, float] | str | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.bootstrap = bootstrap
+        self.voting = voting
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class BaggingRegressor(RegressorMixin, NumberAnswers, _Bagging):  # type: ignore[misc]
+    """Decision trees for numbers, each grown on a bag of rows.
+
+    The predictions are those of `LazyBaggingRegressor`, bit for bit.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    bootstrap : bool, default=True
+        Whether each tree has a bag of its own: as many rows as there are, drawn with
+        replacement. A row that is drawn twice has twice the weight.
+    criterion : {"squared_error"}, default="squared_error"
+        What a split is judged by.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
+        Limits of each tree, as in `DecisionTreeRegressor`.
+    max_features, min_impurity_decrease
+        As in `DecisionTreeRegressor`.
+    categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
+        Which columns are categories.
+    random_state : int, RandomState or None, default=None
+        Drives the draws of rows and columns, which are functions of their keys.
+    n_jobs : int, default=None
+        Threads. None means one, -1 all cores.
+
+    Attributes
+    ----------
+    estimators_ : list of DecisionTreeRegressor
+        The trees, fitted.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X had any.
+    work_ : dict
+        What growing cost: `nodes_grown`, `rows_scanned`, `stack_words` (rows of the nodes on one
+        path of the tree, where they are most), `model_words` (four per node), `peak_bytes`.
+
+    Examples
+    --------
+    >>> from treefold import BaggingRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.0, 5.0, 5.0]
+    >>> BaggingRegressor(n_estimators=5, random_state=0).fit(X, y).predict([[0.1]])
+    array([1.])
+    """
+
+    _tree = DecisionTreeRegressor
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        bootstrap: bool = True,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        min_impurity_decrease: float = 0.0,
+        categorical_features: Any = "from_dtype",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.bootstrap = bootstrap
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs

@@ -1,0 +1,178 @@
+"""Bags: training sets drawn with replacement, and the trees that grow on them.
+
+A draw is a function of its key (`docs/split_contract.md`), so that a bag is the same whoever asks
+for it, and when. A row that is drawn twice counts twice.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold import _native
+from treefold.estimator import BaseDecisionTree
+from treefold.family import Member, grow_family
+from treefold.rules import make_rules
+from treefold.table import Table
+from treefold.target import Target, select_rows
+
+__all__ = ["Bags", "Work", "draw_counts"]
+
+_MOST_WEIGHTS = 2**24  # rows of the bags that are in memory at one time
+_HALF = np.uint64(32)
+
+
+def draw_counts(seed: int, tree: int, n_rows: int) -> NDArray[np.int64]:
+    """Draw n rows of n with replacement: how often each is drawn."""
+    key = _mix(_mix(np.array([seed], dtype=np.uint64)) ^ np.uint64(tree))
+    bag = _mix(key + np.uint64(3))
+    draws = _mix(bag ^ _mix(np.arange(1, n_rows + 1, dtype=np.uint64)))
+    low = np.uint64(2**32 - 1)
+    n = np.uint64(n_rows)
+    rows = ((draws >> _HALF) * n + (((draws & low) * n) >> _HALF)) >> _HALF  # draw * n / 2**64
+    return np.bincount(rows.astype(np.int64), minlength=n_rows)
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+class Work:
+    """What growing has cost; an object, so that asking an estimator does not change it."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def add_tree(self, tree: _native.Tree, leaves: NDArray[np.int64] | None = None) -> None:
+        """Count the words of a tree: of the recursion that grows it, or only what leads to some
+        leaves; and of the tree itself, unless it is grown for these leaves and forgotten.
+        """
+        words = _count_stack(tree)
+        self._raise_to("stack_words", words.max() if leaves is None else words[leaves].max())
+        self._add_to("model_words", 4 * tree.node_count if leaves is None else 0)
+
+    def add_growth(self, work: dict[str, Any]) -> None:
+        """Add what the core has counted."""
+        for name in ("nodes_grown", "rows_scanned", "split_evaluations"):
+            self._add_to(name, work[name])
+        self._raise_to("peak_bytes", work["peak_bytes"])
+
+    def _add_to(self, name: str, count: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + int(count)
+
+    def _raise_to(self, name: str, count: int) -> None:
+        self.counts[name] = max(self.counts.get(name, 0), int(count))
+
+
+def _count_stack(tree: _native.Tree) -> NDArray[np.int64]:
+    """Count the rows of each node and of all nodes above it: what a recursion holds there."""
+    right = tree.children_right
+    total = tree.n_node_samples.astype(np.int64)
+    level = np.zeros(1, dtype=np.int64)
+    while len(level):
+        parents = level[right[level] >= 0]
+        total[parents + 1] += total[parents]  # preorder: the left child comes next
+        total[right[parents]] += total[parents]
+        level = np.concatenate([parents + 1, right[parents]])
+    return total
+
+
+@dataclass(frozen=True)
+class Bags:
+    """The training sets of an ensemble, or of one tree, and how trees grow on them."""
+
+    table: Table
+    target: Target  # of all rows of the table, without class weights
+    tree: BaseDecisionTree  # the parameters of every tree
+    seed: int
+    n_bags: int = 1
+    bootstrap: bool = False
+    rows: NDArray[np.uint32] | None = None  # None: all rows that count
+
+    def weigh(self, number: int) -> NDArray[np.float64]:
+        """How much each row of the table counts in a bag."""
+        own = self.target.weights
+        exists = np.ones(self.table.n_rows, dtype=bool) if own is None else own > 0
+        if self.rows is not None:
+            trains = np.zeros(self.table.n_rows, dtype=bool)
+            trains[self.rows] = True
+            exists &= trains
+        rows = np.flatnonzero(exists)
+        weights = np.zeros(self.table.n_rows)
+        weights[rows] = draw_counts(self.seed, number, len(rows)) if self.bootstrap else 1.0
+        return weights if own is None else weights * own
+
+    def make_member(self, number: int, asked: NDArray[np.uint32] | None = None) -> Member:
+        """Make the member of a bag; its rules are those of a fit with the bag's weights."""
+        weights = self.weigh(number)
+        rows = np.flatnonzero(weights).astype(np.uint32)
+        class_weight = getattr(self.tree, "class_weight", None)
+        target = select_rows(replace(self.target, weights=weights), rows, class_weight)
+        rules = make_rules(self.tree, target, self.table.n_columns)
+        rules.seed, rules.tree = self.seed, number
+        assert target.weights is not None
+        weights[rows] = target.weights  # a class of weight zero: its rows do not exist
+        return Member(rows, rules, weights, asked)
+
+    def grow(self, n_threads: int, work: Work) -> Iterator[_native.Tree]:
+        """Grow whole trees, bag by bag."""
+        members = (self.make_member(number) for number in range(self.n_bags))
+        for tree in self._grow(members, n_threads, work):
+            work.add_tree(tree)
+            yield tree
+
+    def grow_for(
+        self,
+        batches: Sequence[NDArray[np.uint32]],
+        n_threads: int,
+        work: Work,
+        questions: _native.Source | None = None,
+    ) -> Iterator[tuple[NDArray[np.uint32], _native.Tree]]:
+        """Grow, bag by bag, what each batch of rows asks for: the batch, and its part of the tree.
+
+        Rows are those of the questions, or of the table if there are none.
+        """
+        for number in range(self.n_bags):
+            whole = self.make_member(number)
+            members = (replace(whole, asked=batch) for batch in batches)
+            yield from zip(batches, self._grow(members, n_threads, work, questions), strict=True)
+
+    def _grow(
+        self,
+        members: Iterable[Member],
+        n_threads: int,
+        work: Work,
+        questions: _native.Source | None = None,
+    ) -> Iterator[_native.Tree]:
+        most = max(1, _MOST_WEIGHTS // self.table.n_rows)
+        waiting: list[Member] = []
+        for member in members:
+            waiting.append(member)
+            if len(waiting) == most:
+                yield from self._grow_some(waiting, n_threads, work, questions)
+                waiting = []
+        if waiting:
+            yield from self._grow_some(waiting, n_threads, work, questions)
+
+    def _grow_some(
+        self,
+        members: Sequence[Member],
+        n_threads: int,
+        work: Work,
+        questions: _native.Source | None,
+    ) -> list[_native.Tree]:
+        family = grow_family(
+            self.table._native,
+            self.target,
+            members,
+            sharing="none",
+            n_threads=n_threads,
+            questions=questions,
+        )
+        work.add_growth(family.work)
+        return family.trees
