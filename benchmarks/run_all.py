@@ -9,7 +9,7 @@ import sys
 from benchmarks.timing import parse_arguments
 
 PEERS = ("trees", "sparse", "predict", "threads", "scaling", "memory", "model_selection")
-SCRIPTS = (*(f"peers.{name}" for name in PEERS), "papers.cross_validation")
+SCRIPTS = (*(f"peers.{name}" for name in PEERS), "papers.cross_validation", "papers.batched_lazy")
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from treefold.ensemble import BaseEnsemble
 from treefold.table import Table, named_columns
 from treefold.threads import effective_n_jobs
 
-__all__ = ["LazyEnsemble"]
+__all__ = ["LazyEnsemble", "split_batches"]
 
 
 class LazyEnsemble(BaseEnsemble):
@@ -71,14 +71,12 @@ class LazyEnsemble(BaseEnsemble):
 
     def _ask(self, bags: Bags, lines: NDArray[np.float64], ballot: Ballot, work: Work) -> None:
         n_threads = effective_n_jobs(self.n_jobs)
-        rows = np.arange(len(lines), dtype=np.uint32)
-        n_batches = 1 if self.strategy == "batched" else len(rows)
-        batches = np.split(rows, n_batches)
+        batches = split_batches(len(lines), self.strategy)
         sources = [_open_lines(bags.table, lines[batch]) for batch in batches]
         questions = _open_lines(bags.table, lines)
         grown = bags.grow_for(batches, n_threads, work, questions)
         for place, (batch, tree) in enumerate(grown):
-            leaves = tree.apply(sources[place % n_batches], n_threads)
+            leaves = tree.apply(sources[place % len(batches)], n_threads)
             ballot.add(tree.value.take(leaves, axis=0), batch)
             work.add_tree(tree, leaves)
 
@@ -97,6 +95,12 @@ class LazyEnsemble(BaseEnsemble):
             table = Table(_native.Table(source, 1), schema)
             state = {**state, "_bags": Bags(**{**fields, "table": table})}
         super().__setstate__(state)
+
+
+def split_batches(n_rows: int, strategy: str) -> list[NDArray[np.uint32]]:
+    """Number the rows that ask together."""
+    rows = np.arange(n_rows, dtype=np.uint32)
+    return [rows] if strategy == "batched" else np.split(rows, n_rows)
 
 
 def _open_lines(table: Table, lines: NDArray[np.float64]) -> _native.Source:

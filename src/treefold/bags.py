@@ -92,17 +92,13 @@ class Bags:
     seed: int
     n_bags: int = 1
     bootstrap: bool = False
-    rows: NDArray[np.uint32] | None = None  # None: all rows that count
+    rows: NDArray[Any] | None = None  # that train, in the order in which they are drawn; None: all
 
     def weigh(self, number: int) -> NDArray[np.float64]:
         """How much each row of the table counts in a bag."""
         own = self.target.weights
-        exists = np.ones(self.table.n_rows, dtype=bool) if own is None else own > 0
-        if self.rows is not None:
-            trains = np.zeros(self.table.n_rows, dtype=bool)
-            trains[self.rows] = True
-            exists &= trains
-        rows = np.flatnonzero(exists)
+        rows = np.arange(self.table.n_rows) if self.rows is None else self.rows
+        rows = rows if own is None else rows[own[rows] > 0]
         weights = np.zeros(self.table.n_rows)
         weights[rows] = draw_counts(self.seed, number, len(rows)) if self.bootstrap else 1.0
         return weights if own is None else weights * own

@@ -29,12 +29,13 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
     bootstrap: bool = False
     voting: str = "soft"
 
-    def _open(self, X: Any, y: Any, sample_weight: Any) -> Bags:
+    def _open(self, X: Any, y: Any, sample_weight: Any, n_threads: int | None = None) -> Bags:
         """Read everything that `fit` is given; nothing is grown, and nothing changed."""
         tree = self._make_tree()
         draws = self.bootstrap or self.max_features is not None
         seed = draw_seed(self.random_state) if draws else 0
-        table = encode(X, self.categorical_features, effective_n_jobs(self.n_jobs))
+        n_threads = effective_n_jobs(self.n_jobs) if n_threads is None else n_threads
+        table = encode(X, self.categorical_features, n_threads)
         plain = self._make_tree()
         if hasattr(plain, "class_weight"):
             plain.class_weight = None  # depends on the rows of each bag

@@ -93,6 +93,18 @@ class Engine:
         self._parameters = parameters
         self._kept.clear()
         results: list[Result | None] = [None] * (len(parameters) * len(self._splits))
+        self._grow_together(parameters, results)
+        self.work.setdefault("mode", "scikit-learn")
+        everything = self._fit_the_rest(results)
+        if self._judge.pooled:
+            self.work["pooled"] = sorted(self._judge.pooled)
+            warn_of_pooling(self._judge.pooled)
+        return self._pool_all(everything) if pools else everything
+
+    def _grow_together(
+        self, parameters: Sequence[Parameters], results: list[Result | None]
+    ) -> None:
+        """Fill in the results that shared growth can give."""
         groups = [
             (candidates[0], plan_runs(candidates))
             for candidates in group_candidates(self._estimator, parameters).values()
@@ -103,12 +115,6 @@ class Engine:
                 for batch in self._make_batches(first):
                     for run in runs:
                         self._evaluate_run(batch, run, with_final, results, progress)
-        self.work.setdefault("mode", "scikit-learn")
-        everything = self._fit_the_rest(results)
-        if self._judge.pooled:
-            self.work["pooled"] = sorted(self._judge.pooled)
-            warn_of_pooling(self._judge.pooled)
-        return self._pool_all(everything) if pools else everything
 
     def _show_progress(self, runs: Sequence[Run]) -> Progress:
         total = 0

@@ -25,6 +25,7 @@ from treefold.family import Sharing
 from treefold.model_selection.candidates import find_tree
 from treefold.model_selection.engine import Engine, Result
 from treefold.model_selection.judging import Judge
+from treefold.model_selection.lazy_engine import LazyEngine, is_lazy
 from treefold.model_selection.splits import Split
 from treefold.model_selection.study import open_study
 from treefold.scoring import resolve_scoring
@@ -79,7 +80,7 @@ def cross_validate(
     Parameters
     ----------
     estimator : estimator
-        A decision tree of treefold, a pipeline that ends in one, or any other estimator.
+        A tree of treefold, lazy or not, a pipeline that ends in one, or any other estimator.
     X : array, sparse matrix, data frame, list of rows or Table
         The data; missing values allowed.
     y : array of shape (n_rows,), default=None
@@ -137,17 +138,16 @@ def cross_validate(
     [0.33, 0.67]
     """
     asked = dict(locals())
-    if find_tree(estimator) is None:
+    if find_tree(estimator) is None and not is_lazy(estimator):
         return _ask_scikit_learn(asked)
     scorers = resolve_scoring(estimator, scoring, error_score)
     study = open_study("cross_validate", asked, scorers.scorer)
     score_params = study.routed.score
-    engine = Engine(
+    wanted = (error_score, return_train_score, return_predictions)
+    engine = (LazyEngine if is_lazy(estimator) else Engine)(
         estimator,
         study.splits,
-        Judge(
-            study.data, scorers, score_params, error_score, return_train_score, return_predictions
-        ),
+        Judge(study.data, scorers, score_params, *wanted),
         return_estimator=return_estimator,
         keep=[None] if return_final_estimator else (),
         sharing=sharing,

@@ -1,0 +1,146 @@
+"""Cross-validation of lazy estimators: one table; only what held-out rows ask for is grown."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from treefold import _native
+from treefold.asking import LazyEnsemble, split_batches
+from treefold.bags import Bags, Work
+from treefold.ballot import Ballot
+from treefold.model_selection.candidates import Parameters
+from treefold.model_selection.engine import Engine, Result
+from treefold.model_selection.fields import refuse_other_params
+from treefold.model_selection.judging import Answers
+from treefold.model_selection.splits import Split
+from treefold.progress import Progress
+from treefold.scoring import score_cells
+
+__all__ = ["LazyEngine", "is_lazy"]
+
+
+def is_lazy(estimator: Any) -> bool:
+    """Whether an estimator is one of our lazy ones."""
+    return isinstance(estimator, LazyEnsemble)
+
+
+class LazyEngine(Engine):
+    """Evaluates a lazy estimator. What needs more than answers is fitted split by split."""
+
+    def _grow_together(
+        self, parameters: Sequence[Parameters], results: list[Result | None]
+    ) -> None:
+        if self._needs_whole or self._keep - {None}:
+            return
+        try:
+            bags = self._open_bags()
+        except ValueError:  # scikit-learn's loop will meet it
+            return
+        work = Work()
+        n_rows = sum(self._splits[number].n_train for number in self._regular)
+        with Progress("growing where rows ask", n_rows, self._verbose) as progress:
+            for number in self._regular:
+                split = self._splits[number]
+                try:
+                    results[number] = self._evaluate_split(bags, split, work)
+                except ValueError:
+                    continue
+                finally:
+                    progress.advance(split.n_train)
+        self.work.update(mode="lazy", **work.counts)
+
+    def _open_bags(self) -> Bags:
+        data = self.data
+        refuse_other_params(data.fit_params)
+        estimator: Any = clone(self._estimator)
+        weights = data.fit_params.get("sample_weight")
+        bags: Bags = estimator._open(data.X, data.y, weights, data.n_threads)
+        return bags
+
+    def _evaluate_split(self, bags: Bags, split: Split, work: Work) -> Result:
+        start = time.perf_counter()
+        values = self._ask(replace(bags, rows=split.train), split.test, work)
+        grown = time.perf_counter()
+        target, judge = bags.target, self._judge
+        present = None
+        if target.classes is not None:
+            present = np.flatnonzero(np.bincount(target.values[split.train]))
+        truth: NDArray[Any] = target.values[split.test]
+        result: Result = {"fit_error": None, "n_test_samples": len(split.test)}
+        if judge.scoring is not None:
+            result["test_scores"] = self._score(split, values, truth, target.classes, present)
+        if judge.pooled:
+            result["answers"] = Answers(split.test, truth, values, target.classes)
+        if judge.predictions is not None:
+            result["predictions"] = _predict(
+                str(judge.predictions), values, target.classes, present
+            )
+        result["fit_time"] = grown - start
+        result["score_time"] = time.perf_counter() - grown
+        return result
+
+    def _ask(self, bags: Bags, rows: NDArray[Any], work: Work) -> NDArray[np.float64]:
+        n_threads = self.data.n_threads
+        ballot = Ballot(len(rows), bags.target.n_classes, self._estimator.voting)
+        asked = np.ascontiguousarray(rows, dtype=np.uint32)
+        places = split_batches(len(rows), self._estimator.strategy)
+        sources = [_open_rows(bags, asked[each]) for each in places]
+        grown = bags.grow_for([asked[each] for each in places], n_threads, work)
+        for number, (_, tree) in enumerate(grown):
+            batch = number % len(places)
+            leaves = tree.apply(sources[batch], n_threads)
+            ballot.add(tree.value.take(leaves, axis=0), places[batch])
+            work.add_tree(tree, leaves)
+        return ballot.count(bags.n_bags)
+
+    def _score(
+        self,
+        split: Split,
+        values: NDArray[np.float64],
+        truth: NDArray[Any],
+        classes: NDArray[Any] | None,
+        present: NDArray[np.int64] | None,
+    ) -> Any:
+        judge = self._judge
+        assert judge.scoring is not None
+        names = judge.scoring.scorers.keys() - judge.pooled
+        if not names:
+            return judge.blank()
+        params = judge.score_params
+        found = score_cells(
+            judge.scoring.select(names),
+            truth,
+            np.arange(len(truth)).reshape(1, -1),
+            values,
+            classes,
+            present=present,
+            y=self.data.take_y(split.test),
+            score_params=self.data.cut(params, split.test) if params else None,
+            error_score=judge.error_score,
+        )
+        return judge.arrange(found, 1)[0]
+
+
+def _open_rows(bags: Bags, rows: NDArray[np.uint32]) -> _native.Source:
+    source = _native.Source(len(rows), bags.table.n_columns)
+    source.add_table(bags.table._native, rows)
+    return source
+
+
+def _predict(
+    method: str,
+    values: NDArray[np.float64],
+    classes: NDArray[Any] | None,
+    present: NDArray[np.int64] | None,
+) -> NDArray[Any]:
+    if classes is None:
+        return values[:, 0]
+    shares = values[:, present]
+    if method == "predict":
+        return np.asarray(classes[present].take(shares.argmax(axis=1)))
+    return shares
