@@ -327,9 +327,16 @@ def _order_classes(
 ) -> list[NDArray[np.float64]]:
     """Give the predictions of each split a column for every class."""
     numbers = LabelEncoder().fit_transform(np.asarray(y).ravel())
-    n_classes = int(numbers.max()) + 1
+    counts = np.bincount(numbers)
+
+    def list_present(split: Split) -> NDArray[np.int64]:
+        if split.listed_train is not None or split.left_out is not None:
+            return np.unique(numbers[split.train])
+        held_out = np.bincount(numbers[split.test], minlength=len(counts))
+        return np.flatnonzero(counts > held_out)
+
     return [
-        _enforce_prediction_order(np.unique(numbers[split.train]), shares, n_classes, method)
+        _enforce_prediction_order(list_present(split), shares, len(counts), method)
         for shares, split in zip(predictions, splits, strict=True)
     ]
 
