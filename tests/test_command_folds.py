@@ -20,7 +20,7 @@ RANDOM = np.random.default_rng(5)
 N_ROWS = 400
 X = RANDOM.integers(0, 1000, (N_ROWS, 2)).astype(float)
 CODES = (RANDOM.random(N_ROWS) < 0.2).astype(int)
-TARGET = Target("y", CODES, (0, 1), tuple(np.bincount(CODES).tolist()), 1)
+TARGET = Target("y", CODES, (0, 1), tuple(np.bincount(CODES).tolist()), 1, CODES)
 
 
 def make(X: Any = X, target: Target = TARGET, columns: Any = None, **options: Any) -> Folds:
@@ -60,7 +60,7 @@ def test_the_seed_decides_and_nothing_else() -> None:
 def test_duplicate_rows_stay_in_one_fold(seed: int) -> None:
     rows = RANDOM.integers(0, 60, N_ROWS)
     twins = X[rows]
-    target = Target("y", CODES[rows], (0, 1), (), 1)
+    target = Target("y", CODES[rows], (0, 1), (), 1, CODES[rows])
     folds = make(twins, target, cv=5, seed=seed)
     fold_of = assert_partition(folds)
     for row in range(60):

@@ -7,6 +7,7 @@ from sklearn.metrics import brier_score_loss, r2_score
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
+from treefold.stems import Judge
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(160, 4)).round(1)
@@ -114,3 +115,36 @@ def test_importance_reads_categories_and_missing_values():
     losses = evidence.importance.mean(axis=1)
     assert losses[0] > 0.3
     assert losses[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("scoring", "y"),
+    [
+        ("neg_brier_score", CLASSES),
+        ("neg_log_loss", CLASSES),
+        ("accuracy", CLASSES),
+        ("neg_brier_score", np.where(NUMBERS > 2, "more", CLASSES)),
+        ("r2", NUMBERS),
+        ("neg_mean_squared_error", NUMBERS + 1e6),
+        ("neg_root_mean_squared_error", NUMBERS),
+        ("neg_mean_absolute_error", NUMBERS),
+        ("roc_auc", CLASSES),
+    ],
+)
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_scores_to_choose_by_are_the_scores_up_to_rounding(scoring, y, weights, monkeypatch):
+    found = []
+
+    def estimate(judge, stem, split, candidates):
+        scores = estimated(judge, stem, split, candidates)
+        found.append((scores, judge.score(stem, split, candidates)))
+        return scores
+
+    estimated = Judge.estimate
+    monkeypatch.setattr(Judge, "estimate", estimate)
+    kind = DecisionTreeRegressorCV if y.dtype.kind == "f" else DecisionTreeClassifierCV
+    model = kind(cv=theirs.KFold(3, shuffle=True, random_state=1), scoring=scoring)
+    fit(model, y, weights, nested=True)
+    assert len(found) == 3 * 6
+    for estimates, scores in found:
+        np.testing.assert_allclose(estimates, scores, rtol=1e-9, atol=1e-9)

@@ -121,7 +121,7 @@ class CrossValidatedTree:
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
         wanted.importance = found.importance
         if nested is not None and nested_fit is not None:
-            wanted.nested_predictions = nested_fit.predict()
+            wanted.nested_predictions = nested_fit.predictions
         n_inner = 0 if nested_fit is None else nested_fit.n_trainings
         wanted.n_trees = len(settings) * (1 + len(splits) + n_inner)
         facts = {

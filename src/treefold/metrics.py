@@ -33,6 +33,7 @@ __all__ = [
     "r2",
     "roc_auc",
     "root_squared_error",
+    "square_errors",
     "squared_error",
 ]
 
@@ -260,11 +261,11 @@ def brier(answers: Answers, pos_label: Any, labels: Any) -> Scores | None:
     elif not _knows_all_labels(answers, labels):
         return None
     shares, column = _probabilities(answers, positive)
-    scores = _average_table(answers, _square_errors(shares), column)
+    scores = _average_table(answers, square_errors(shares), column)
     return _regular(scores * 0.5 if shares.shape[1] == 2 else scores)
 
 
-def _square_errors(shares: Floats) -> Floats:
+def square_errors(shares: Floats) -> Floats:
     """Brier score of a row of each class in each node."""
     n_nodes, n_classes = shares.shape
     squares = shares**2

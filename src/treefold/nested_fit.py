@@ -32,10 +32,11 @@ class _Outer:
 
     inner: list[int]  # numbers of the inner splits
     candidates: list[Candidates] = field(default_factory=list)  # of each setting
-    own: list[Floats] = field(default_factory=list)  # their scores on the outer split
     scores: dict[tuple[int, int], Floats] = field(default_factory=dict)  # by setting and inner
     setting: int = -1  # of the chosen candidate
     params: dict[str, Any] = field(default_factory=dict)
+    score: float = np.nan  # of it, on the held-out rows of the outer split
+    answers: Floats = field(default_factory=lambda: np.empty(0))
 
 
 class NestedFit:
@@ -72,25 +73,32 @@ class NestedFit:
             for number, inner in self._trainings[key].pairs:
                 outer = self._outers[number]
                 params = outer.candidates[setting].params
-                outer.scores[setting, inner] = judge.score(stem, splits[inner], params)
-        choices = [self._choose(outer, rule) for outer in self._outers.values()]
-        inner_scores, scores = zip(*choices, strict=True)
+                outer.scores[setting, inner] = judge.estimate(stem, splits[inner], params)
+        outers = self._outers.values()
+        inner_scores = [self._choose(outer, rule) for outer in outers]
+        self._try_out()
         return {
-            "test_score": np.array(scores),
-            "best_params": [outer.params for outer in self._outers.values()],
+            "test_score": np.array([outer.score for outer in outers]),
+            "best_params": [outer.params for outer in outers],
             "inner_score": np.array(inner_scores),
             "split": np.array(list(self._outers)),
         }
 
-    def predict(self) -> dict[int, Floats]:
-        """Give, by the number of the outer split, what was chosen for it predicts there."""
-        predictions: dict[int, Floats] = {}
+    @property
+    def predictions(self) -> dict[int, Floats]:
+        """What was chosen for an outer split predicts there, by the number of the split."""
+        return {number: outer.answers for number, outer in self._outers.items()}
+
+    def _try_out(self) -> None:
+        """Score what was chosen for each outer split on its held-out rows."""
         for setting in sorted({outer.setting for outer in self._outers.values()}):
             for number, stem in self._fit.grow_again(setting):
                 outer = self._outers.get(number)
-                if outer is not None and outer.setting == setting:
-                    predictions[number] = self._predict(stem, number, outer.params)
-        return predictions
+                if outer is None or outer.setting != setting:
+                    continue
+                split = self._fit.splits[number]
+                outer.score = float(self._fit.judge.score(stem, split, [outer.params])[0])
+                outer.answers = self._predict(stem, number, outer.params)
 
     def _predict(self, stem: Stem, number: int, params: dict[str, Any]) -> Floats:
         n_threads = self._fit.judge.n_threads
@@ -104,12 +112,9 @@ class NestedFit:
             for number, stem in self._fit.grow_again(setting):
                 if number not in self._outers:
                     continue
-                candidates = find_candidates(each, stem)
-                own = self._fit.judge.score(stem, self._fit.splits[number], candidates.params)
-                self._outers[number].candidates.append(candidates)
-                self._outers[number].own.append(own)
+                self._outers[number].candidates.append(find_candidates(each, stem))
 
-    def _choose(self, outer: _Outer, rule: str) -> tuple[float, float]:
+    def _choose(self, outer: _Outer, rule: str) -> float:
         by_setting = [
             np.stack([outer.scores[setting, inner] for inner in outer.inner], axis=1)
             for setting in range(len(self._fit.settings))
@@ -123,7 +128,7 @@ class NestedFit:
         outer.params = dict(trials.params[index])
         ends = np.cumsum([len(each.params) for each in outer.candidates])
         outer.setting = int(np.searchsorted(ends, index, side="right"))
-        return float(trials.means[index]), float(np.concatenate(outer.own)[index])
+        return float(trials.means[index])
 
     def _list_rows(self, key: int) -> NDArray[np.uint32]:
         bits = np.unpackbits(self._trainings[key].packed, count=self._fit.ground.n_rows)

@@ -16,6 +16,7 @@ from treefold.model_selection.ground import Ground, Training
 from treefold.model_selection.splits import Split
 from treefold.replay import Cell, make_cell, replay_nodes, replay_tree
 from treefold.scoring import Scoring, score_cells, score_rows
+from treefold.sums import score_sums
 from treefold.tuning import expand
 
 __all__ = ["TUNABLE", "Judge", "Parameters", "Setting", "Stem", "become", "plan_settings"]
@@ -84,7 +85,15 @@ class Stem:
 
     def cells(self, candidates: Iterable[Parameters]) -> list[Cell]:
         """Resolve candidates against the rows of this training set."""
-        return [make_cell(params, self.training.target.n_rows) for params in candidates]
+        known: dict[tuple[Any, ...], dict[str, Any]] = {}  # most differ in ccp_alpha only
+        cells = []
+        for params in candidates:
+            limits = tuple([params[name] for name in _LIMITS])
+            if limits not in known:
+                cell = make_cell(params, self.training.target.n_rows)
+                known[limits] = {name: getattr(cell, name) for name in _LIMITS}
+            cells.append(Cell(**known[limits], ccp_alpha=float(params["ccp_alpha"])))
+        return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,21 @@ class Judge:
             nodes = replay_nodes(stem.tree, leaves, stem.cells(some), self.n_threads)
             parts.append(self._score_nodes(stem, rows, nodes, some))
         return np.concatenate(parts)
+
+    def estimate(self, stem: Stem, split: Split, candidates: Sequence[Parameters]) -> NDArray[Any]:
+        """Score each candidate, up to rounding: to choose by, much faster for many metrics."""
+        rows = self.list_rows(split)
+        leaves = self.ground.find_leaves(stem.tree, rows, self.n_threads)
+        found = score_sums(
+            self.scoring,
+            self.ground.target,
+            stem.tree,
+            stem.cells(candidates),
+            rows=rows,
+            leaves=leaves,
+            n_threads=self.n_threads,
+        )
+        return self.score(stem, split, candidates) if found is None else found
 
     def score_root(self, stem: Stem, split: Split) -> NDArray[Any]:
         """Score a tree without any split."""

@@ -123,7 +123,7 @@ def _measure_baseline(result: Result) -> Any:
     study = result.study
     target = study.target
     weights = np.ones(study.table.n_rows) if study.weights is None else study.weights
-    codes = target.codes() if target.is_class else None
+    codes = target.codes
     answers = []
     for train, test in study.folds.splits:
         if codes is None:
@@ -209,7 +209,8 @@ def _describe_thresholds(result: Result) -> dict[str, Any] | None:
     rows = np.concatenate([evaluation.indices["test"][number] for number in answers])
     column = target.classes.index(target.positive)
     shares = np.concatenate(list(answers.values()))[:, column]
-    is_positive = target.values[rows] == target.positive
+    assert target.codes is not None
+    is_positive = target.codes[rows] == column
     weights = None if study.weights is None else study.weights[rows]
     half, best = compare_thresholds(is_positive, shares, weights)
     return {"positive": str(target.positive), "half": half.as_dict(), "best": best.as_dict()}

@@ -18,7 +18,7 @@ from treefold.table import Table
 __all__ = ["Study", "fit_tree", "read_weights"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
-_N_PERMUTATIONS = 3
+_MANY_ROWS = 20_000  # of which one shuffle says as much as three of fewer
 # Leaf sizes to try: pruning decides most, so that two of them are enough.
 _LEAF_SIZES = ((200, (1, 5)), (10_000, (5, 20)), (2**62, (20, 100)))
 
@@ -67,7 +67,8 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
         model: Model = DecisionTreeClassifierCV(class_weight=class_weight, **parameters)
     else:
         model = DecisionTreeRegressorCV(**parameters)
-    evidence = Evidence(nested=options.nested, n_permutations=_N_PERMUTATIONS)
+    n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
+    evidence = Evidence(nested=options.nested, n_permutations=n_permutations)
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:

@@ -75,8 +75,8 @@ def _check(options: FitOptions) -> None:
 
 def _find_strata(target: Target) -> Ints:
     """Number what every fold should have its share of: classes, or tenths of the numbers."""
-    if target.is_class:
-        return target.codes()
+    if target.codes is not None:
+        return target.codes
     ranks = np.argsort(np.argsort(target.values, kind="stable"), kind="stable")
     return ranks * _STRATA_OF_NUMBERS // max(1, len(ranks))
 

@@ -24,7 +24,7 @@ def find_giveaways(table: Table, target: Target) -> list[tuple[int, float]]:
     n_bins = min(_MOST_BINS, table.n_rows // _ROWS_PER_BIN)
     if n_bins < 2:
         return []
-    codes = target.codes() if target.is_class else None
+    codes = target.codes
     found = []
     for column in range(table.n_columns):
         bins = _bin(table, column, n_bins)

@@ -1,6 +1,6 @@
 """What is to be predicted: classes or numbers, and which rows have it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class Target:
     classes: tuple[Any, ...] = ()  # none: it is a number
     counts: tuple[int, ...] = ()
     positive: Any = None  # of two classes, the one that is looked for
+    codes: NDArray[np.int64] | None = None  # the number of each row's class
 
     @property
     def is_class(self) -> bool:
@@ -35,10 +36,6 @@ class Target:
     def is_binary(self) -> bool:
         """Whether there are two classes."""
         return len(self.classes) == 2
-
-    def codes(self) -> NDArray[np.int64]:
-        """The number of each row's class."""
-        return np.searchsorted(np.array(self.classes), self.values)
 
 
 def require_column(table: Any, name: str, option: str) -> Any:
@@ -70,10 +67,13 @@ def read_target(column: Any, name: str, task: Task, positive: str | None) -> Tar
         is_class = task is Task.CLASSIFICATION
     if not is_class:
         return _read_numbers(column, name)
-    labels = column if is_whole else column.cast("string")
-    values = np.asarray(labels.to_numpy())
-    classes, counts = np.unique(values, return_counts=True)
-    target = Target(name, values, tuple(classes.tolist()), tuple(counts.tolist()))
+    encoded = (column if is_whole else column.cast("string")).combine_chunks().dictionary_encode()
+    labels = np.array(encoded.dictionary.to_pylist())
+    order = np.argsort(labels)
+    codes = np.argsort(order)[np.asarray(encoded.indices)]
+    classes = labels[order]
+    counts = tuple(np.bincount(codes).tolist())
+    target = Target(name, classes[codes], tuple(classes.tolist()), counts, codes=codes)
     return _with_positive(target, positive)
 
 
@@ -110,4 +110,4 @@ def _with_positive(target: Target, positive: str | None) -> Target:
                 f"its classes are '{first}' and '{second}'."
             )
         found = alike[0]
-    return Target(target.name, target.values, target.classes, target.counts, found)
+    return replace(target, positive=found)

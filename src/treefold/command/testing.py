@@ -44,7 +44,8 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     more = {} if weights is None else {"sample_weight": weights}
     score = measure.sign * float(model.scorer_(model, X, truth, **more))
     answers = model.predict_proba(X) if target.is_class else model.predict(X)
-    there = replace(target, values=truth)
+    codes = None if target.codes is None else np.searchsorted(np.array(target.classes), truth)
+    there = replace(target, values=truth, codes=codes)
     rest = measure_answers(there, np.arange(len(truth)), answers, weights)
     return {"score": score, "n_rows": len(truth), **rest}
 

@@ -1,0 +1,127 @@
+"""Scores of many candidates from sums over leaves: what a score costs does not depend on rows.
+
+A metric that adds up a cost per row is known from the rows of each class (or their sum and number)
+that reach each node: `replay_sums` adds up what the leaves of every candidate cost. That is several
+times as fast as sending every row to its node. The sums are taken in another order than
+scikit-learn's, so the last bits may differ: where scores are reported, `score_cells` computes them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treefold import _native, metrics
+from treefold.replay import Cell, replay_sums
+from treefold.scoring import Scoring
+from treefold.subtrees import Levels
+from treefold.target import Target
+
+__all__ = ["score_sums"]
+
+Floats = NDArray[np.float64]
+_MOST_STATISTICS = 2**22  # nodes times classes that are counted at once: 32 MB
+
+
+def score_sums(
+    scoring: Scoring,
+    target: Target,
+    tree: _native.Tree,
+    cells: Sequence[Cell],
+    *,
+    rows: NDArray[Any],
+    leaves: NDArray[np.int64],
+    n_threads: int = 1,
+) -> Floats | None:
+    """Score every cell of a full tree on some rows, whose leaves are given.
+
+    None if the score is not such a sum; then `treefold.scoring.score_cells` has to be asked.
+    """
+    metric = scoring.metrics.get("score")
+    if metric is None or tree.node_count * max(1, tree.n_classes) > _MOST_STATISTICS:
+        return None
+    compute = getattr(metric.compute, "func", metric.compute)
+    weights = np.ones(len(rows)) if target.weights is None else target.weights[rows]
+    if tree.n_classes:
+        cost_of = _COSTS.get(compute)
+        if cost_of is None:
+            return None
+        statistics = _add_up_classes(tree, leaves, target.values[rows], weights, cost_of)
+    elif compute in _NUMERIC:
+        statistics = _add_up_squares(tree, leaves, target.values[rows], weights)
+    else:
+        return None
+    sums = replay_sums(tree, cells, statistics, n_threads)[:, 0]
+    finish = _finish_mean if tree.n_classes else _NUMERIC[compute]
+    finished = finish(sums, target.values[rows], weights)
+    return None if finished is None else metric.sign * finished
+
+
+def _add_up_classes(
+    tree: _native.Tree,
+    leaves: NDArray[np.int64],
+    codes: NDArray[Any],
+    weights: Floats,
+    cost_of: Callable[[Floats], Floats],
+) -> Floats:
+    """What the rows that reach each node cost if they end there; of shape (n_nodes, 1)."""
+    n_classes = tree.n_classes
+    counts = np.bincount(leaves * n_classes + codes, weights, tree.node_count * n_classes)
+    reached = Levels(tree).add_up(counts.astype(np.float64).reshape(-1, n_classes))
+    return np.asarray((reached * cost_of(tree.value)).sum(axis=1, keepdims=True))
+
+
+def _cost_accuracy(value: Floats) -> Floats:
+    right = np.zeros_like(value)
+    right[np.arange(len(value)), value.argmax(axis=1)] = 1.0
+    return right
+
+
+def _cost_brier(value: Floats) -> Floats:
+    costs = metrics.square_errors(value)
+    return costs * 0.5 if value.shape[1] == 2 else costs
+
+
+def _cost_log_loss(value: Floats) -> Floats:
+    eps = np.finfo(np.float64).eps
+    return np.asarray(-np.log(np.clip(value, eps, 1 - eps)), dtype=np.float64)
+
+
+_COSTS: dict[Callable[..., Any], Callable[[Floats], Floats]] = {
+    metrics.accuracy: _cost_accuracy,
+    metrics.brier: _cost_brier,
+    metrics.log_loss: _cost_log_loss,
+}
+
+
+def _add_up_squares(
+    tree: _native.Tree, leaves: NDArray[np.int64], y: Floats, weights: Floats
+) -> Floats:
+    """The squared error of the rows that reach each node; of shape (n_nodes, 1)."""
+    levels, center = Levels(tree), float(np.average(y, weights=weights))
+    centered, value = y - center, tree.value[:, 0] - center  # near zero: little is cancelled
+    count, total = levels.count(leaves, weights), levels.count(leaves, weights * centered)
+    squares = levels.count(leaves, weights * centered**2)
+    errors: Floats = squares - 2 * value * total + count * value**2
+    return errors.reshape(-1, 1)
+
+
+def _finish_mean(sums: Floats, y: Floats, weights: Floats) -> Floats:
+    return np.asarray(np.maximum(sums, 0.0) / weights.sum())
+
+
+def _finish_root(sums: Floats, y: Floats, weights: Floats) -> Floats:
+    return np.asarray(np.sqrt(_finish_mean(sums, y, weights)))
+
+
+def _finish_r2(sums: Floats, y: Floats, weights: Floats) -> Floats | None:
+    spread = float((weights * (y - np.average(y, weights=weights)) ** 2).sum())
+    return 1 - sums / spread if spread > 0 and len(y) > 1 else None
+
+
+_NUMERIC: dict[Callable[..., Any], Callable[[Floats, Floats, Floats], Floats | None]] = {
+    metrics.squared_error: _finish_mean,
+    metrics.root_squared_error: _finish_root,
+    metrics.r2: _finish_r2,
+}
