@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanes.hpp"
+#include "memory.hpp"
 #include "rules.hpp"
 #include "split.hpp"
 #include "target.hpp"
@@ -116,6 +117,14 @@ struct Scratch {
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
     std::vector<uint32_t> chosen;  // and those of a candidate
+
+    // Gives the pages of what has a place per row back; they come again with the rows of the next node.
+    void forget_rows() {
+        release_pages(spare.data(), spare.size() * sizeof(uint32_t));
+        release_pages(sums.sums.data(), sums.sums.size() * sizeof(double));
+        release_pages(sums.inverses.data(), sums.inverses.size() * sizeof(double));
+        sums.n_rows = 0;
+    }
 };
 
 template <class Slot>

@@ -135,6 +135,7 @@ private:
     void grow_set_aside(std::vector<NodePtr>& nodes, Grove& grove) {
         std::vector<std::vector<Branch>> branches(nodes.size());
         shop_.in_tasks = true;
+        for (Desk<Target>& desk : shop_.desks) desk.scratch.forget_rows();  // tasks have fewer
         std::stable_sort(nodes.begin(), nodes.end(), [&](const NodePtr& a, const NodePtr& b) {
             return n_cells(*a) > n_cells(*b);
         });
