@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class _Clock:
 def run_fit(options: FitOptions, begin: float) -> None:
     """Read, fit, write, print. `begin` is when the program started."""
     clock = _Clock(begin, time.perf_counter() - begin)
+    _check_files(options)
     start = time.perf_counter()
     with open_rows(options.data) as rows:
         table, kind = read_table(rows), rows.description
@@ -61,6 +63,15 @@ def run_fit(options: FitOptions, begin: float) -> None:
     found["next"] = _suggest(found, options)
     found["work"] = {"trees": result.evidence.n_trees, "seconds": clock.split()}
     _print(found, options)
+
+
+def _check_files(options: FitOptions) -> None:
+    """Refuse what would fail at the end, before any work is done."""
+    if options.model is not None and not options.model.absolute().parent.is_dir():
+        folder = options.model.parent
+        raise UserError(f"--model: '{options.model}' cannot be written: no folder '{folder}'.")
+    if options.test is not None and options.test != "-" and not Path(options.test).exists():
+        raise UserError(f"--test: '{options.test}' does not exist; check the name and the folder.")
 
 
 def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> Result:

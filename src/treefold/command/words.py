@@ -29,7 +29,6 @@ def write_findings(found: Document, width: int) -> list[Line]:
     """Word everything, in the order in which people ask."""
     room = width - _LABEL
     prose: list[Line] = [
-        ("Read", _word_reading(found["read"])),
         ("Target", _word_target(found["target"])),
         ("Columns", _word_columns(found["columns"])),
     ]
@@ -38,7 +37,7 @@ def write_findings(found: Document, width: int) -> list[Line]:
     prose += [("Warning", text) for text in found["warnings"]]
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
-    lines = _wrap(prose, room)
+    lines = [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"])))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"]))
