@@ -98,6 +98,20 @@ auto with_each_target(const std::vector<Member>& members, Make&& make, Grow&& gr
     return grow(targets);
 }
 
+// Sums of classes are mostly small integers: numbers of rows, or of draws of a bag. None is kept of larger weights.
+template <class Sum>
+size_t count_kept_logarithms(const TargetView& view, const Member& member,
+                             const ClassTarget<Sum>& target) {
+    constexpr size_t kMost = size_t{1} << 22, kMostPerRow = 4;
+    if (target.is_unit()) return std::min(view.n_rows(), kMost);
+    if constexpr (std::is_same_v<Sum, int64_t>) {
+        uint64_t total = 0;  // as many bits as kClassBits: it does not overflow
+        for (uint32_t row : member.rows) total += static_cast<uint64_t>((*target.weights)[row]);
+        if (total <= std::min(kMost, kMostPerRow * member.rows.size())) return total;
+    }
+    return 0;
+}
+
 template <class Sum>
 ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
                                    const ClassTarget<Sum>* known, int exponent) {
@@ -112,9 +126,8 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
     else if (!member.weights.empty())
         target.weights = std::make_shared<const std::vector<Sum>>(all_to_units<Sum>(
             member.weights.size(), exponent, [&](size_t row) { return member.weights[row]; }));
-    constexpr size_t kKeptLogarithms = size_t{1} << 22;
-    if (target.criterion != Criterion::gini && target.counts_rows())
-        target.logs = Logarithms(std::min(view.n_rows(), kKeptLogarithms));
+    if (target.criterion != Criterion::gini && target.multipliers.empty())
+        target.logs = Logarithms(count_kept_logarithms(view, member, target));
     return target;
 }
 
