@@ -51,6 +51,7 @@ struct Crowd {
     std::vector<uint32_t> leavers;  // ascending
     int64_t depth = 0;
     uint64_t key = 0;
+    bool is_apart = false;  // its only leaver is not among its rows
     Metered bytes;
 
     size_t n_rows() const { return layout.rows.size(); }

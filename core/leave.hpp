@@ -178,7 +178,11 @@ private:
 
     // One row on its own ----------------------------------------------------------------------
 
-    void leave_alone(const Crowd<Target>& crowd, uint32_t row, int worker) {
+    void leave_alone(Crowd<Target>& crowd, uint32_t row, int worker) {
+        if (crowd.is_apart) {
+            crowd.bytes = Metered();  // the path counts them
+            return follow(crowd.layout, crowd, row, weigh_root(row, shop_.desk(worker)), worker);
+        }
         uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
         for (uint32_t each : crowd.layout.rows) ways[each] = kGoesLeft;
         ways[row] = 0;
@@ -258,7 +262,8 @@ private:
             std::vector<uint64_t> set;
             if (column.is_categorical) set = sets[choice.set];
             settle_own(column, presences.of(choice.column), row, choice, set, [&] {
-                return weighs_more_left(crowd, standing.of(k), row, choice, set, desk);
+                return weighs_more_left(crowd, *seat_.target, standing.of(k), row, {choice, set},
+                                        desk);
             });
             if (is_limited &&
                 !decreases_enough(crowd, {choice, set, {}}, standing.of(k), row, desk)) {
@@ -280,25 +285,6 @@ private:
         if (column.is_categorical || column.has_missing) return false;
         uint32_t code = column.code_of(row);
         return code != choice.code && code != choice.next_code;
-    }
-
-    bool weighs_more_left(const Crowd<Target>& crowd, const Absence<Target>& absence, uint32_t row,
-                          const Choice& choice, const std::vector<uint64_t>& set,
-                          Desk<Target>& desk) {
-        const Target& target = *seat_.target;
-        const Column& column = crowd.layout.table->columns[choice.column];
-        std::vector<typename Target::Slot> left(target.width()), right(target.width());
-        int64_t rows_left = 0;
-        for (uint32_t each : crowd.layout.rows) {
-            if (each == row || !sends_left(choice, set, column, each)) continue;
-            target.add(each, left.data());
-            ++rows_left;
-        }
-        subtract(absence.totals.slots, left, right);
-        auto weigh = [&](int64_t n_rows, const auto& slots) {
-            return target.weight_of({n_rows, slots.data()}, absence.context, desk.scratch.scaled);
-        };
-        return weigh(rows_left, left) >= weigh(absence.totals.rows - rows_left, right);
     }
 
     // Children --------------------------------------------------------------------------------
@@ -340,6 +326,7 @@ private:
         for (uint32_t row : right->layout.rows) ways[row] = kGoesRight;
         for (uint32_t row : fork.leavers)
             (ways[row] == kGoesLeft ? left : right)->leavers.push_back(row);
+        for (CrowdPtr* child : {&left, &right}) set_apart(**child, ways);
         if (!left->leavers.empty() && !right->leavers.empty())
             divide_layout(crowd.layout, ways, left->layout, right->layout);
         else
@@ -355,6 +342,14 @@ private:
             children.push_back(std::move(child));
         }
         return children;
+    }
+
+    // A leaver that is alone needs no crowd: its node is without it from here on.
+    static void set_apart(Crowd<Target>& child, uint8_t* ways) {
+        if (child.leavers.size() != 1) return;
+        child.is_apart = true;
+        ways[child.leavers[0]] = 0;
+        std::erase(child.layout.rows, child.leavers[0]);
     }
 
     // Only one child is needed; its rows are known.

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "column_groups.hpp"
-#include "crowd.hpp"
+#include "standing.hpp"
 
 namespace treefold {
 
@@ -73,6 +73,32 @@ void settle_own(const Column& column, const Presence& presence, uint32_t row, Ch
     } else {
         settle_between(column, presence, place, choice);
     }
+}
+
+// What a leaver has chosen.
+struct Chosen {
+    const Choice& choice;
+    const std::vector<uint64_t>& set;
+};
+
+// Of the rows that are not the leaver, are those on the left at least as heavy?
+template <class Target>
+bool weighs_more_left(const Crowd<Target>& crowd, const Target& target,
+                      const Absence<Target>& absence, uint32_t row, const Chosen& chosen,
+                      Desk<Target>& desk) {
+    const Column& column = crowd.layout.table->columns[chosen.choice.column];
+    std::vector<typename Target::Slot> left(target.width()), right(target.width());
+    int64_t rows_left = 0;
+    for (uint32_t each : crowd.layout.rows) {
+        if (each == row || !sends_left(chosen.choice, chosen.set, column, each)) continue;
+        target.add(each, left.data());
+        ++rows_left;
+    }
+    subtract(absence.totals.slots, left, right);
+    auto weigh = [&](int64_t n_rows, const auto& slots) {
+        return target.weight_of({n_rows, slots.data()}, absence.context, desk.scratch.scaled);
+    };
+    return weigh(rows_left, left) >= weigh(absence.totals.rows - rows_left, right);
 }
 
 }  // namespace treefold

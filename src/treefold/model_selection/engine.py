@@ -75,13 +75,18 @@ class Engine:
         self._return_estimator = return_estimator
         self._keep = frozenset(keep)  # splits whose trees are kept; None: that of all rows
         self._verbose = verbose
-        self._regular = [number for number, split in enumerate(splits) if split.is_regular]
+        left_out = find_left_out(splits)
+        self._regular: Sequence[int] = (
+            [number for number, split in enumerate(splits) if split.is_regular]
+            if left_out is None
+            else range(len(splits))
+        )
         self._shared = SharedBatch(self.data, self._regular)
         needs_whole = return_estimator or judge.train_score or judge.may_look_at_trees
         self._needs_whole = needs_whole
         self._growth = Growth(sharing, self.data.n_threads, self.work)
         wants_answers = not needs_whole and self._keep <= {None} and sharing == "auto"
-        self._left_out = find_left_out(splits) if wants_answers else None
+        self._left_out = left_out if wants_answers else None
         self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
         self._parameters: Sequence[Parameters] = ()
 
