@@ -277,3 +277,15 @@ def test_a_model_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) ->
     result = run("fit", LOANS, "--target", "default", "--cv", 3, "--model", tmp_path / "no" / "m")
     assert_mistake(result, "cannot be written")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("cv", [2, 35, 80])
+def test_folds_without_a_nested_score_say_so(tmp_path: Path, cv: int) -> None:
+    path = make_data(tmp_path / "data.csv", n_rows=80)
+    found = fit_json(path, "b", "--cv", cv)
+    assert "nested" not in found["scores"]["rows"]
+    assert "a nested one takes from 3 to 30 folds" in found["hints"][-1]
+    assert (found["importance"] is None) == (cv == 80)
+    out = fit(path, "b", "--cv", cv).out
+    assert "cross-validation (optimistic)" in out
+    assert ("a single row cannot be shuffled" in out) == (cv == 80)

@@ -175,11 +175,11 @@ def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
     return sorted(path, key=lambda one: one["leaves"])
 
 
-def _rank_columns(result: Result) -> list[dict[str, Any]]:
-    """Rank the columns by what the held-out score loses if they are shuffled."""
+def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
+    """Rank the columns by what the held-out score loses if they are shuffled; None: unknown."""
     losses = result.evidence.importance
     if losses is None:
-        return []
+        return None
     means = losses.mean(axis=1)
     n_splits = losses.shape[1]
     errors = losses.std(axis=1, ddof=1) / math.sqrt(n_splits) if n_splits > 1 else means * 0

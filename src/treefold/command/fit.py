@@ -14,7 +14,7 @@ from rich.text import Text
 
 from treefold import __version__, save
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
-from treefold.command.fitting import Study, fit_tree, read_weights
+from treefold.command.fitting import MOST_NESTED_FOLDS, Study, fit_tree, read_weights
 from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways
 from treefold.command.measures import choose_measure
@@ -102,6 +102,11 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> Result:
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
     result = Result(study, *fit_tree(study, options))
     found.update(describe_fit(result))
+    if options.nested and result.model.evaluation_.nested is None:
+        found["hints"].append(
+            "The score is optimistic: a nested one takes from 3 to "
+            f"{MOST_NESTED_FOLDS} folds that hold out several rows each."
+        )
     return result
 
 

@@ -15,9 +15,10 @@ from treefold.command.options import FitOptions
 from treefold.command.target import Target
 from treefold.table import Table
 
-__all__ = ["Study", "fit_tree", "read_weights"]
+__all__ = ["MOST_NESTED_FOLDS", "Study", "fit_tree", "read_weights"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
+MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees
 _MANY_ROWS = 20_000  # of which one shuffle says as much as three of fewer
 # Leaf sizes to try: pruning decides most, so that two of them are enough.
 _LEAF_SIZES = ((200, (1, 5)), (10_000, (5, 20)), (2**62, (20, 100)))
@@ -68,7 +69,8 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     else:
         model = DecisionTreeRegressorCV(**parameters)
     n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
-    evidence = Evidence(nested=options.nested, n_permutations=n_permutations)
+    nested = options.nested and study.folds.n_folds <= MOST_NESTED_FOLDS
+    evidence = Evidence(nested=nested, n_permutations=n_permutations)
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:

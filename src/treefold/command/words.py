@@ -141,6 +141,8 @@ def _word_choice(chosen: Document) -> str:
 
 
 def _word_importance(found: Document) -> str:
+    if found["importance"] is None:
+        return "not ranked: a single row cannot be shuffled"
     if not found["importance"]:
         return "none matters: the tree has no split"
     ranked = [f"{one['column']} {show_score(one['loss'])}" for one in found["importance"]]
