@@ -184,7 +184,7 @@ private:
             else if (needs_left)
                 keep_left(words, is_left);
             else
-                keep_right(words, is_left);
+                keep_right(words, shop_.desk(at).spare(node.size()), is_left);
         };
         if (shop_.is_shared(node.size() * layout.n_orders))
             shop_.workers.for_each(layout.n_orders, divide_one);

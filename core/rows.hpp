@@ -8,12 +8,14 @@
 // A word of an order or a list is row << class_bits | class: the scan of classes needs no other memory.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <vector>
 
 #include "memory.hpp"
+#include "pack.hpp"
 #include "table.hpp"
 
 namespace treefold {
@@ -111,42 +113,57 @@ private:
 };
 
 // Divides items in place, left before right, each side in its old order; returns how many went left.
-// spare: as large as items.
+// spare: as large as items, and kPacked more.
 template <class IsLeft>
 size_t divide(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
-    size_t n_left = 0, n_right = 0, count = items.size();
+    size_t n_left = 0, k = 0, count = items.size();
     uint32_t* first = items.data();
-#pragma GCC unroll 4
-    for (size_t k = 0; k < count; ++k) {
-        uint32_t item = first[k];
-        size_t left = is_left(item);
-        first[n_left] = item;  // never ahead of the read
-        spare[n_right] = item;
-        n_left += left;
-        n_right = k + 1 - n_left;
+    for (; kPacks && k + kPacked <= count; k += kPacked) {
+        Packable eight(first + k);
+        uint32_t bits = left_bits(first + k, is_left);
+        eight.pack(bits, first + n_left);  // never ahead of the read
+        eight.pack(~bits & 255, spare + (k - n_left));
+        n_left += static_cast<size_t>(std::popcount(bits));
     }
-    if (n_right != 0) std::memcpy(items.data() + n_left, spare, n_right * sizeof(uint32_t));
+    for (; k < count; ++k) {
+        uint32_t item = first[k];
+        first[n_left] = item;
+        spare[k - n_left] = item;
+        n_left += is_left(item);
+    }
+    if (n_left != count) std::memcpy(first + n_left, spare, (count - n_left) * sizeof(uint32_t));
     return n_left;
 }
 
 // The same where only one side is needed: its items end up where divide() would put them.
 template <class IsLeft>
 void keep_left(std::span<uint32_t> items, IsLeft&& is_left) {
-    size_t n_left = 0;
-    for (uint32_t item : items) {
-        items[n_left] = item;
-        n_left += is_left(item);
+    size_t n_left = 0, k = 0, count = items.size();
+    uint32_t* first = items.data();
+    for (; kPacks && k + kPacked <= count; k += kPacked) {
+        uint32_t bits = left_bits(first + k, is_left);
+        Packable(first + k).pack(bits, first + n_left);
+        n_left += static_cast<size_t>(std::popcount(bits));
+    }
+    for (; k < count; ++k) {
+        first[n_left] = first[k];
+        n_left += is_left(first[k]);
     }
 }
 template <class IsLeft>
-void keep_right(std::span<uint32_t> items, IsLeft&& is_left) {
-    size_t place = items.size();
-    for (size_t k = items.size(); k-- > 0;) {
-        uint32_t item = items[k];
-        items[place - 1] = item;
-        place -= !is_left(item);
-        if (place == 0) return;
+void keep_right(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
+    size_t n_right = 0, k = 0, count = items.size();
+    const uint32_t* first = items.data();
+    for (; kPacks && k + kPacked <= count; k += kPacked) {
+        uint32_t bits = ~left_bits(first + k, is_left) & 255;
+        Packable(first + k).pack(bits, spare + n_right);
+        n_right += static_cast<size_t>(std::popcount(bits));
     }
+    for (; k < count; ++k) {
+        spare[n_right] = first[k];
+        n_right += !is_left(first[k]);
+    }
+    std::memcpy(items.data() + (count - n_right), spare, n_right * sizeof(uint32_t));
 }
 
 Layout lay_out(const Plan& plan, std::vector<uint32_t> rows, std::span<const int32_t> classes,

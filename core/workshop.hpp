@@ -157,7 +157,7 @@ struct Desk {
     std::vector<NodePointer<Target>> used_nodes;  // to be used again: a node is 500 bytes to clear
 
     uint32_t* spare(size_t size) {
-        if (scratch.spare.size() < size) scratch.spare.resize(size);
+        if (scratch.spare.size() < size + kPacked) scratch.spare.resize(size + kPacked);
         return scratch.spare.data();
     }
     uint8_t* ways_for(size_t n_rows) {
