@@ -164,8 +164,8 @@ void radix_sort(size_t count, Scratch& scratch) {
 
 // Sorts rows by value: a radix sort on the upper half of the key, then, where upper halves agree but
 // values do not, a comparison sort of that stretch. Three passes instead of six: the upper half (sign,
-// exponent, 20 bits) tells nearly all values of real columns apart. Returns the number of distinct values.
-size_t sort_rows(const double* values, size_t count, Scratch& scratch) {
+// exponent, 20 bits) tells nearly all values of real columns apart.
+void sort_rows(const double* values, size_t count, Scratch& scratch) {
     if (count < 256)  // clearing and adding up 6,144 counters costs more
         std::sort(scratch.words.get(), scratch.words.get() + count);
     else
@@ -176,24 +176,15 @@ size_t sort_rows(const double* values, size_t count, Scratch& scratch) {
         double left = values[row_of(a)], right = values[row_of(b)];
         return left != right ? left < right : row_of(a) < row_of(b);
     };
-    size_t n_distinct = 0;
-    for (size_t begin = 0; begin < count;) {
-        size_t end = begin + 1;
-        ++n_distinct;
-        if (end < count && words[end] >> 32 == words[begin] >> 32) {
-            double first = values[row_of(words[begin])];
-            bool all_equal = true;
-            while (end < count && words[end] >> 32 == words[begin] >> 32)
-                all_equal &= values[row_of(words[end++])] == first;
-            if (!all_equal) {
-                std::sort(words + begin, words + end, by_value);
-                for (size_t k = begin + 1; k < end; ++k)
-                    n_distinct += values[row_of(words[k])] != values[row_of(words[k - 1])];
-            }
-        }
-        begin = end;
+    for (size_t end = 1; end < count; ++end) {
+        if (words[end] >> 32 != words[end - 1] >> 32) continue;
+        size_t begin = end - 1;
+        double first = values[row_of(words[begin])];
+        bool all_equal = true;
+        for (; end < count && words[end] >> 32 == words[begin] >> 32; ++end)
+            all_equal &= values[row_of(words[end])] == first;
+        if (!all_equal) std::sort(words + begin, words + end, by_value);
     }
-    return n_distinct;
 }
 
 // Ranks values that are many; emit(row, code) is called for each that is not missing.
@@ -205,21 +196,23 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
         if (values[row] == values[row])
             scratch.words[count++] = (order_key(values[row]) >> 32) << 32 | row;
     ranks.has_missing = count < values.size();
-    ranks.n_distinct = static_cast<uint32_t>(sort_rows(values.data(), count, scratch));
-    bool keeps_values = !ranks.may_borrow || ranks.n_distinct < UINT16_MAX;
-    if (keeps_values) ranks.distinct.reserve(ranks.n_distinct);
+    sort_rows(values.data(), count, scratch);
     const uint64_t* words = scratch.words.get();
-    uint32_t code = UINT32_MAX;  // before the first
-    double last = std::numeric_limits<double>::quiet_NaN();
+    uint64_t* distinct = scratch.other.get();  // which the sort has left free
+    size_t n_distinct = 0;
+    double previous = std::numeric_limits<double>::quiet_NaN();
     for (size_t k = 0; k < count; ++k) {
         uint32_t row = static_cast<uint32_t>(words[k]);
-        if (values[row] != last) {
-            last = values[row];
-            ++code;
-            if (keeps_values) ranks.distinct.push_back(last);
-        }
-        emit(row, code);
+        double value = values[row];
+        n_distinct += value != previous;
+        distinct[n_distinct - 1] = std::bit_cast<uint64_t>(value);
+        emit(row, static_cast<uint32_t>(n_distinct - 1));
+        previous = value;
     }
+    ranks.n_distinct = static_cast<uint32_t>(n_distinct);
+    if (n_distinct == 0 || (ranks.may_borrow && n_distinct >= UINT16_MAX)) return;
+    ranks.distinct.resize(n_distinct);
+    std::memcpy(ranks.distinct.data(), distinct, n_distinct * sizeof(double));
 }
 
 template <class Code>
