@@ -207,6 +207,13 @@ Scaled divide_rounded(const Fixed<N>& a, const Fixed<N>& b) {
 
 // The same for a divisor that is a row count: one division of 128 bits instead of 63 steps.
 inline Scaled divide_by_count(const Fixed<2>& a, int64_t count) {
+    auto low = static_cast<int64_t>(a.limb[0]);
+    if (static_cast<int64_t>(a.limb[1]) == low >> 63) {  // these are rounded once by the CPU
+        if (low >> 53 == low >> 63)
+            return {static_cast<double>(low) / static_cast<double>(count), 0};
+        if (std::has_single_bit(static_cast<uint64_t>(count)))
+            return {static_cast<double>(low), -std::countr_zero(static_cast<uint64_t>(count))};
+    }
     Wide128 top = a.magnitude().get128();
     if (top == 0) return {};
     // As many bits as give a quotient of 62 or 63, with a sticky last one.

@@ -104,9 +104,10 @@ inline Float32Side float32_side(double threshold, double below, double above) {
     auto nearest = static_cast<float>(threshold), left = static_cast<float>(below),
          right = static_cast<float>(above);
     if (left == right || std::isinf(left) || std::isinf(right)) return Float32Side::coincide;
-    bool goes_left =
-        nearest == left || (static_cast<double>(nearest) <= threshold && nearest != right);
-    return goes_left ? Float32Side::left : Float32Side::right;
+    // Without a jump: which side it is cannot be foreseen.
+    int goes_left = int{nearest == left} |
+                    (int{static_cast<double>(nearest) <= threshold} & int{nearest != right});
+    return static_cast<Float32Side>(1 - goes_left);
 }
 
 }  // namespace treefold

@@ -297,6 +297,10 @@ public:
     Description describe(const Totals& totals, std::span<const uint32_t> rows,
                          const Context& context, double* value,
                          std::vector<int64_t>& scratch) const {
+        if (totals.rows == 1 && weights.empty()) {
+            *value = y[rows[0]];
+            return {1.0, 0.0, true};
+        }
         Side<Slot> side{totals.rows, totals.slots.data()};
         Description node;
         node.weight = weight_of(side, context, scratch);
@@ -336,16 +340,21 @@ private:
     double variance(std::span<const uint32_t> rows, double mean, double farthest,
                     double total) const {
         if (std::isinf(farthest)) return std::numeric_limits<double>::max();
-        int power = std::ilogb(farthest);
+        int power = static_cast<int>(std::bit_cast<uint64_t>(farthest) >> 52) - 1023;
         if (row_weights.empty() && std::abs(power) < 400) {  // as below; no square overflows
-            double unit = scale_by_power(1.0, 59 - 2 * power);
+            double unit = scale_by_power(1.0, 59 - 2 * power),
+                   inverse = scale_by_power(1.0, 2 * power - 59);
             unsigned __int128 sum = 0;
             for (uint32_t row : rows) {
                 double deviation = y[row] - mean;
                 sum += static_cast<uint64_t>(static_cast<int64_t>(deviation * deviation * unit));
             }
-            return static_cast<double>(sum) / total / unit;
+            bool is_short = sum >> 63 == 0;
+            double whole = is_short ? static_cast<double>(static_cast<int64_t>(sum))
+                                    : static_cast<double>(sum);
+            return whole / total * inverse;
         }
+        power = std::ilogb(farthest);
         double heaviest = row_weights.empty() ? 1.0 : 0.0;
         if (!row_weights.empty())
             for (uint32_t row : rows) heaviest = std::max(heaviest, row_weights[row]);
