@@ -184,17 +184,19 @@ public:
             int64_t parent;  // whose right child this is, or -1
         };
         std::vector<Visit> stack{{0, -1}};
-        while (!stack.empty()) {
+        size_t node = 0;
+        for (; !stack.empty(); ++node) {
             auto [at, parent] = stack.back();
             stack.pop_back();
-            auto node = static_cast<int64_t>(tree.size());
+            if (node == tree.size()) resize(tree, std::min(node + kStep, records_.size()));
             if (parent >= 0)
                 tree.children_right[static_cast<size_t>(parent)] = static_cast<int32_t>(node);
-            if (size_t children = write(tree, at)) {
-                stack.push_back({children + 1, node});
+            if (size_t children = write(tree, at, node)) {
+                stack.push_back({children + 1, static_cast<int64_t>(node)});
                 stack.push_back({children, -1});
             }
         }
+        resize(tree, node);
         return tree;
     }
 
@@ -247,48 +249,52 @@ private:
         tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
         tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
         tree.float32_side.reserve(n), tree.value.reserve(n * n_values_);
-        if (!tree.has_categories()) return;
-        tree.category_begin.reserve(n + 1);
-        tree.category_begin.push_back(0);
+        if (tree.has_categories()) tree.category_begin.reserve(n + 1);
+    }
+    // A step at a time: what is not yet written takes no memory.
+    static constexpr size_t kStep = 1024;
+    void resize(Tree& tree, size_t n) const {
+        tree.children_left.resize(n), tree.children_right.resize(n), tree.feature.resize(n);
+        tree.threshold.resize(n), tree.missing_go_to_left.resize(n), tree.impurity.resize(n);
+        tree.n_node_samples.resize(n), tree.weighted_n_node_samples.resize(n);
+        tree.float32_side.resize(n), tree.value.resize(n * n_values_);
+        if (tree.has_categories()) tree.category_begin.resize(n + 1);
     }
 
     // Returns the record of the left child, or 0.
-    size_t write(Tree& tree, size_t at) {
+    size_t write(Tree& tree, size_t at, size_t node) {
         Record record = *records_[at];
-        tree.impurity.push_back(record.impurity);
-        tree.n_node_samples.push_back(static_cast<int32_t>(record.n_rows));
-        tree.weighted_n_node_samples.push_back(is_weighted_ ? *weights_[at] : record.n_rows);
-        for (size_t k = 0; k < n_values_; ++k) tree.value.push_back(values_[at][k]);
-        tree.children_right.push_back(kLeafChild);
+        tree.impurity[node] = record.impurity;
+        tree.n_node_samples[node] = static_cast<int32_t>(record.n_rows);
+        tree.weighted_n_node_samples[node] = is_weighted_ ? *weights_[at] : record.n_rows;
+        std::copy_n(values_[at], n_values_, tree.value.data() + node * n_values_);
+        tree.children_left[node] = tree.children_right[node] = kLeafChild;
         release_node(at);
         size_t children = 0;
         if (record.split == kNoSplit) {
-            tree.children_left.push_back(kLeafChild);
-            tree.feature.push_back(kLeafFeature);
-            tree.threshold.push_back(kLeafThreshold);
-            tree.missing_go_to_left.push_back(0);
-            tree.float32_side.push_back(0);
+            tree.feature[node] = kLeafFeature;
+            tree.threshold[node] = kLeafThreshold;
         } else {
-            tree.children_left.push_back(static_cast<int32_t>(tree.children_left.size()) + 1);
-            children = write_split(tree, *splits_[record.split]);
+            tree.children_left[node] = static_cast<int32_t>(node) + 1;
+            children = write_split(tree, *splits_[record.split], node);
             splits_.release(record.split);
         }
         if (!tree.category_begin.empty())
-            tree.category_begin.push_back(static_cast<int64_t>(tree.category_words.size()));
+            tree.category_begin[node + 1] = static_cast<int64_t>(tree.category_words.size());
         return children;
     }
-    size_t write_split(Tree& tree, const Cut& cut) const {
+    size_t write_split(Tree& tree, const Cut& cut, size_t node) const {
         const Column& column = table_->columns[cut.column()];
-        tree.feature.push_back(static_cast<int32_t>(cut.column()));
-        tree.missing_go_to_left.push_back(cut.column_and_sides & 1);
-        tree.float32_side.push_back(static_cast<uint8_t>(cut.side()));
+        tree.feature[node] = static_cast<int32_t>(cut.column());
+        tree.missing_go_to_left[node] = cut.column_and_sides & 1;
+        tree.float32_side[node] = static_cast<uint8_t>(cut.side());
         if (column.is_categorical) {
             auto words = sets_.begin() + static_cast<ptrdiff_t>(cut.place);
             tree.category_words.insert(tree.category_words.end(), words,
                                        words + static_cast<ptrdiff_t>(column.n_codes + 63) / 64);
-            tree.threshold.push_back(std::numeric_limits<double>::quiet_NaN());
+            tree.threshold[node] = std::numeric_limits<double>::quiet_NaN();
         } else {
-            tree.threshold.push_back(std::bit_cast<double>(cut.place));
+            tree.threshold[node] = std::bit_cast<double>(cut.place);
         }
         return cut.children;
     }
