@@ -37,6 +37,18 @@ public:
         return std::move(desk.findings.best);
     }
 
+    // The split of two rows that tiny.hpp serves, and what it counts as.
+    Split find_pair(const Part<Target>& pair, const Seat<Target>& seat,
+                    std::span<const uint32_t> rows, int worker) {
+        NodeView<Target> view{*seat.target, *seat.rules, pair.totals, pair.context,
+                              rows,         pair.begin,  pair.end};
+        return TinySearch<Target>(shop_.table, view, shop_.desk(worker).scratch).run();
+    }
+    void count_pair(Work& work) const {
+        work.count_search(1, 2);
+        count_updates(2, 0, work);
+    }
+
 private:
     Split find_small(const Node<Target>& node, const NodeView<Target>& view, Desk<Target>& desk) {
         if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
@@ -53,9 +65,14 @@ private:
         return plan.few_columns.size() + plan.other_columns.size() + node.stretches.size();
     }
     void count_work(const Node<Target>& node, Work& work) const {
+        uint64_t n_listed = 0;
+        for (const Stretch& stretch : node.stretches) n_listed += stretch.end - stretch.begin;
+        count_updates(node.size(), n_listed, work);
+    }
+    void count_updates(size_t n_rows, uint64_t n_listed, Work& work) const {
         const Plan& plan = shop_.plan;
-        uint64_t n_updates = node.size() * (plan.few_columns.size() + plan.other_columns.size());
-        for (const Stretch& stretch : node.stretches) n_updates += stretch.end - stretch.begin;
+        uint64_t n_updates =
+            n_rows * (plan.few_columns.size() + plan.other_columns.size()) + n_listed;
         work.statistic_updates += n_updates;
         work.serial_updates += n_updates;
     }

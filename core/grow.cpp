@@ -328,9 +328,10 @@ private:
     void divide(Node<Target>& node, Grove& grove, int worker, Consider&& consider) {
         if (node.group) return divide_group(node, consider);
         shop_.desk(worker).work.count_tests(node.depth, 1);
-        grove[node.seat->member]->set_split(node.record, node.split, node.left.record);
-        NodePtr left = make_child(node, node.left, true, worker);
-        NodePtr right = make_child(node, node.right, false, worker);
+        GrowingTree& tree = *grove[node.seat->member];
+        tree.set_split(node.record, node.split, node.left.record);
+        NodePtr left = make_child(node, node.left, true, tree, worker);
+        NodePtr right = make_child(node, node.right, false, tree, worker);
         divider_.divide_rest(node, needs_rest(left), needs_rest(right), worker);
         if (right) consider(std::move(right));
         if (left) consider(std::move(left));
@@ -445,13 +446,44 @@ private:
         }
     }
 
+    // Two rows become two leaves at once, as open() and divide() would make them: a third of the splits of a full tree are
+    // such (kin8nm: 1.05 times as fast a growth). False: the pair needs a node.
+    bool finish_pair(const Node<Target>& parent, Part<Target>& pair, GrowingTree& tree,
+                     int worker) {
+        const Seat<Target>& seat = *parent.seat;
+        if (seat.tiny_rows < 2 || !seat.target->counts_rows() || !seat.asks_everything ||
+            seat.rules->max_leaf_nodes != 0 || seat.rules->min_impurity_decrease > 0.0)
+            return false;
+        std::span<const uint32_t> rows = parent.rows_of(pair);
+        Split split = finder_.find_pair(pair, seat, rows, worker);
+        if (split.is_categorical) return false;
+        Work& work = shop_.desk(worker).work;
+        finder_.count_pair(work);
+        if (!split.exists()) return true;
+        work.count_tests(parent.depth + 1, 1);
+        tree.prefetch(split);
+        size_t leaves = tree.add_nodes(2);
+        for (size_t k : {0, 1}) {
+            Part<Target> leaf;
+            bool is_left = shop_.table.columns[split.column].codes[rows[k]] <= split.code;
+            leaf.record = is_left ? leaves : leaves + 1;
+            leaf.totals = seat.target->sum_rows(rows.subspan(k, 1));
+            describe(leaf, seat, rows.subspan(k, 1), tree, worker);
+        }
+        tree.set_split(pair.record, split, leaves);
+        return true;
+    }
+
     Node<Target>* needs_rest(const NodePtr& child) const {
         return child && child->size() > child->seat->tiny_rows ? child.get() : nullptr;
     }
 
-    // Null if the child is surely a leaf.
-    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, int worker) {
-        if (is_leaf(part, *parent.seat, parent.depth + 1)) {
+    // Null if the child needs nothing more.
+    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, GrowingTree& tree,
+                       int worker) {
+        bool is_done = is_leaf(part, *parent.seat, parent.depth + 1) ||
+                       (part.size() == 2 && finish_pair(parent, part, tree, worker));
+        if (is_done) {
             count_leaf(part, worker);
             return nullptr;
         }
