@@ -218,7 +218,6 @@ private:
         shop_.desk(worker).work.count_search(1, node.size());
         node.split = finder_.find(node, worker);
         if (!node.split.exists()) return false;
-        tree.prefetch(node.split);
         divider_.divide_rows(node, worker);
         node.left.record = tree.add_nodes(2);
         node.right.record = node.left.record + 1;
@@ -461,7 +460,6 @@ private:
         finder_.count_pair(work);
         if (!split.exists()) return true;
         work.count_tests(parent.depth + 1, 1);
-        tree.prefetch(split);
         size_t leaves = tree.add_nodes(2);
         for (size_t k : {0, 1}) {
             Part<Target> leaf;
@@ -670,6 +668,7 @@ Grown grow(const Table& table, const TargetView& view, Family family, Workers& w
         using Target = std::remove_cvref_t<decltype(*targets[0])>;
         return FamilyGrower<Target>(table, view, family, targets, workers).run();
     });
+    for (const auto& tree : harvest.trees) tree->settle_all();
     read_thresholds(table, harvest.trees, workers);
     size_t n_nodes = 0;
     for (const auto& tree : harvest.trees) n_nodes += tree->size();
