@@ -58,11 +58,8 @@ public:
     void run() {
         double top = add_up();
         if (top < limit()) return;
-        double near = std::max(top * (1 - kNear), limit());
-        if (!offer_between(near, std::numeric_limits<double>::infinity())) {
-            near = highest_legal();
-            if (!offer_between(near, std::numeric_limits<double>::infinity())) return;
-        }
+        double near = offer_near(top);
+        if (std::isnan(near)) near = offer_near(highest_legal());
         if (limit() < near) offer_between(limit(), near);
     }
 
@@ -154,6 +151,12 @@ private:
         }
     }
 
+    // Offers the legal cuts that reach nearly the highest; returns how much that is, or NaN if there are none.
+    double offer_near(double highest) {
+        double near = std::max(highest * (1 - kNear), limit());
+        bool is_any = offer_between(near, std::numeric_limits<double>::infinity());
+        return is_any ? near : std::numeric_limits<double>::quiet_NaN();
+    }
     // Offers the legal cuts that reach `from` and not `to`; are there any?
     bool offer_between(double from, double to) {
         bool is_any = false;
