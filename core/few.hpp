@@ -9,6 +9,7 @@
 // difference. Smaller nodes count only the classes that they have.
 #pragma once
 
+#include <array>
 #include <bit>
 
 #include "categorical.hpp"
@@ -112,6 +113,24 @@ private:
     std::vector<uint32_t> starts_;  // padded as the lines are
     size_t n_columns_ = 0;
     uint32_t stride_ = 0;
+};
+
+// Some codes of one column: at most 255, and the missing one. (A vector asks with each whether there is room; Adult: 1.05
+// times as fast a growth.)
+class CodeList {
+public:
+    void clear() { size_ = 0; }
+    void push_back(uint32_t code) { codes_[size_++] = code; }
+    void pop_back() { --size_; }
+    size_t size() const { return size_; }
+    uint32_t back() const { return codes_[size_ - 1]; }
+    const uint32_t* data() const { return codes_.data(); }
+    const uint32_t* begin() const { return data(); }
+    const uint32_t* end() const { return data() + size_; }
+
+private:
+    size_t size_ = 0;
+    std::array<uint32_t, 256> codes_;
 };
 
 template <class Groups>
@@ -265,7 +284,7 @@ private:
         auto line_at = [lines, codes = used_.data(), stride = groups_.stride()](size_t k) {
             return lines + codes[k] * stride;
         };
-        groups_.scan_cuts(job.node, at, used_, line_at, job.findings);
+        groups_.scan_cuts(job.node, at, {used_.data(), used_.size()}, line_at, job.findings);
     }
 
     void scan_categories(const Job& job, uint32_t at, const Column& column, const Entry* lines) {
@@ -292,7 +311,8 @@ private:
 
     Groups groups_;
     PairFilter filter_;
-    std::vector<uint32_t> starts_, used_;
+    std::vector<uint32_t> starts_;
+    CodeList used_;
     std::vector<Entry> histogram_;  // all zero between searches
 };
 
