@@ -133,6 +133,7 @@ private:
 
     // Subtrees, each a task with trees of its own that are grafted on afterwards.
     void grow_set_aside(std::vector<NodePtr>& nodes, Grove& grove) {
+        if (nodes.empty()) return;
         std::vector<std::vector<Branch>> branches(nodes.size());
         shop_.in_tasks = true;
         for (Desk<Target>& desk : shop_.desks) desk.scratch.forget_rows();  // tasks have fewer

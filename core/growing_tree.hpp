@@ -37,12 +37,13 @@ public:
     void release(size_t k) {
         Chunk& chunk = chunks_[k / kLines];
         if (--chunk.n_kept != 0) return;
-        release_pages(chunk.lines.get(), kLines * length_ * sizeof(T));  // a heap would keep them
+        if (size_ >= kManyLines)  // a heap would keep them, which spares a small fit page faults
+            release_pages(chunk.lines.get(), kLines * length_ * sizeof(T));
         chunk.lines.reset();
     }
 
 private:
-    static constexpr size_t kFirstLines = 64, kLines = 4096;
+    static constexpr size_t kFirstLines = 64, kLines = 4096, kManyLines = 100'000;
     struct Chunk {
         std::unique_ptr<T[]> lines;
         size_t n_kept = kLines;

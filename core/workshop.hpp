@@ -132,7 +132,7 @@ public:
     }
 
 private:
-    static constexpr size_t kStep = 16'384;
+    static constexpr size_t kStep = 65'536;
 
     void forget_until(size_t end) {
         layout_->forget(done_, end);
