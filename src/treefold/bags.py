@@ -6,6 +6,7 @@ for it, and when. A row that is drawn twice counts twice.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from treefold.target import Target, select_rows
 
 __all__ = ["Bags", "Work", "draw_counts"]
 
-_MOST_WEIGHTS = 2**24  # rows of the bags that are in memory at one time
+_MOST_TREES, _MOST_ROWS = 8, 2**22  # that grow in one call, and are in memory at one time
 _HALF = np.uint64(32)
 
 
@@ -133,10 +134,14 @@ class Bags:
 
         Rows are those of the questions, or of the table if there are none.
         """
-        for number in range(self.n_bags):
-            whole = self.make_member(number)
-            members = (replace(whole, asked=batch) for batch in batches)
-            yield from zip(batches, self._grow(members, n_threads, work, questions), strict=True)
+
+        def make_members() -> Iterator[Member]:
+            for number in range(self.n_bags):
+                whole = self.make_member(number)
+                yield from (replace(whole, asked=batch) for batch in batches)
+
+        trees = self._grow(make_members(), n_threads, work, questions)
+        yield from zip(cycle(batches), trees, strict=False)
 
     def _grow(
         self,
@@ -145,7 +150,7 @@ class Bags:
         work: Work,
         questions: _native.Source | None = None,
     ) -> Iterator[_native.Tree]:
-        most = max(1, _MOST_WEIGHTS // self.table.n_rows)
+        most = max(1, min(_MOST_TREES, _MOST_ROWS // self.table.n_rows))
         waiting: list[Member] = []
         for member in members:
             waiting.append(member)
