@@ -111,19 +111,11 @@ class CrossValidatedTree:
         is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
         judge = Judge(ground, scoring, options, is_pooled, n_threads)
         cross_fit = CrossFit(ground, settings, splits, judge)
-        nested_fit = NestedFit(cross_fit) if wanted.nested and not is_pooled else None
-        total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
-        with Progress("cross-validation", total, self.verbose) as progress:
-            trials = cross_fit.evaluate(progress)
-            nested = None if nested_fit is None else nested_fit.evaluate(self.rule, progress)
+        trials, nested = self._run(cross_fit, wanted)
         index = choose(trials, self.rule)
         n_permutations = 0 if is_pooled else wanted.n_permutations
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
         wanted.importance = found.importance
-        if nested is not None and nested_fit is not None:
-            wanted.nested_predictions = nested_fit.predictions
-        n_inner = 0 if nested_fit is None else nested_fit.n_trainings
-        wanted.n_trees = len(settings) * (1 + len(splits) + n_inner)
         facts = {
             "scorer_": scoring.scorer,
             "n_splits_": len(splits),
@@ -139,6 +131,22 @@ class CrossValidatedTree:
         become(self, found.native, ground, found.training)
         self.__dict__.update(facts)
         return self
+
+    def _run(
+        self: Any, cross_fit: CrossFit, wanted: Evidence
+    ) -> tuple[Trials, dict[str, Any] | None]:
+        """Grow and score everything: all candidates, and the nested scores if they are wanted."""
+        is_nested = wanted.nested and not cross_fit.judge.is_pooled
+        nested_fit = NestedFit(cross_fit) if is_nested else None
+        total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
+        n_inner = 0 if nested_fit is None else nested_fit.n_trainings
+        wanted.n_trees = len(cross_fit.settings) * (1 + len(cross_fit.splits) + n_inner)
+        with Progress("cross-validation", total, self.verbose) as progress:
+            trials = cross_fit.evaluate(progress)
+            nested = None if nested_fit is None else nested_fit.evaluate(self.rule, progress)
+        if nested is not None and nested_fit is not None:
+            wanted.nested_predictions = nested_fit.predictions
+        return trials, nested
 
     def _plan(self: Any) -> tuple[list[Setting], dict[str, Any]]:
         """Check the parameters: the settings to try, and what all candidates have besides."""
