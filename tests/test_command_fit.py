@@ -289,3 +289,15 @@ def test_folds_without_a_nested_score_say_so(tmp_path: Path, cv: int) -> None:
     out = fit(path, "b", "--cv", cv).out
     assert "cross-validation (optimistic)" in out
     assert ("a single row cannot be shuffled" in out) == (cv == 80)
+
+
+def test_a_terminal_gets_bold_labels_and_no_colour_if_it_wants_none(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv")
+    y = csv.read_csv(path)["y"].to_pylist()
+    path = make_data(path, leak=y)
+    command = ["fit", path, "--target", "y", "--cv", 2]
+    coloured = run_apart(*command, FORCE_COLOR="1").out
+    assert "\x1b[1mTarget    \x1b[0my: 2 classes" in coloured
+    assert "\x1b[33mWarning" in coloured
+    plain = run_apart(*command, FORCE_COLOR="1", NO_COLOR="1").out
+    assert "\x1b[33m" not in plain

@@ -181,7 +181,7 @@ def _print(found: dict[str, Any], options: FitOptions) -> None:
     width = console.width if console.is_terminal else _WIDTH
     for label, text in write_findings(found, max(80, min(width, 120))):
         style = {"Warning": "yellow", "Hint": "cyan"}.get(label, "bold")
-        console.print(Text(f"{label:<10}", style).append(text, ""))
+        console.print(Text().append(f"{label:<10}", style).append(text))
 
 
 def _without_nan(value: Any) -> Any:
