@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,21 +30,28 @@ inline int64_t log2_fixed(uint64_t x) {
     return result;
 }
 
-// x log2 x, with the logarithms of small integers kept: counts are small integers.
+// x log2 x, with the logarithms of small integers kept: counts are small integers. Copies share them.
 class Logarithms {
 public:
     Logarithms() = default;
-    explicit Logarithms(size_t largest) : kept_(largest + 1) {
-        for (size_t x = 1; x <= largest; ++x) kept_[x] = log2_fixed(x);
+    explicit Logarithms(size_t largest) : size_(largest + 1) {
+        auto kept = std::make_shared<std::vector<int64_t>>(size_);
+        for (size_t x = 1; x <= largest; ++x)
+            (*kept)[x] = x % 2 == 0 ? (*kept)[x / 2] + (int64_t{1} << 57) : log2_fixed(x);
+        values_ = kept->data();
+        kept_ = std::move(kept);
     }
+    size_t size() const { return size_; }
     __int128 times_log(int64_t x) const {
         if (x <= 0) return 0;
         auto index = static_cast<uint64_t>(x);
-        return static_cast<__int128>(x) * (index < kept_.size() ? kept_[index] : log2_fixed(index));
+        return static_cast<__int128>(x) * (index < size_ ? values_[index] : log2_fixed(index));
     }
 
 private:
-    std::vector<int64_t> kept_;
+    std::shared_ptr<const std::vector<int64_t>> kept_;
+    const int64_t* values_ = nullptr;
+    size_t size_ = 0;
 };
 
 inline int64_t total_of(std::span<const int64_t> x) {

@@ -114,7 +114,7 @@ size_t count_kept_logarithms(const TargetView& view, const Member& member,
 
 template <class Sum>
 ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
-                                   const ClassTarget<Sum>* known, int exponent) {
+                                   const ClassTarget<Sum>* known, int exponent, Logarithms& logs) {
     ClassTarget<Sum> target;
     target.classes = view.classes;
     target.n_classes = view.n_classes;
@@ -126,8 +126,10 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
     else if (!member.weights.empty())
         target.weights = std::make_shared<const std::vector<Sum>>(all_to_units<Sum>(
             member.weights.size(), exponent, [&](size_t row) { return member.weights[row]; }));
-    if (target.criterion != Criterion::gini && target.multipliers.empty())
-        target.logs = Logarithms(count_kept_logarithms(view, member, target));
+    if (target.criterion == Criterion::gini || !target.multipliers.empty()) return target;
+    size_t largest = count_kept_logarithms(view, member, target);
+    if (logs.size() <= largest) logs = Logarithms(largest);
+    target.logs = logs;
     return target;
 }
 
@@ -165,9 +167,10 @@ auto with_class_targets(const TargetView& view, const std::vector<Member>& membe
         last = member.weights.data();
         for (double weight : member.weights) weights.include(weight);
     }
+    Logarithms logs;  // of all members
     auto grow_as = [&]<class Sum>(Sum*) {
         auto make = [&](const Member& member, const ClassTarget<Sum>* known) {
-            return make_class_target<Sum>(view, member, known, weights.exponent());
+            return make_class_target<Sum>(view, member, known, weights.exponent(), logs);
         };
         return with_each_target<ClassTarget<Sum>>(members, make, grow);
     };
