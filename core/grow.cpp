@@ -136,7 +136,8 @@ private:
         if (nodes.empty()) return;
         std::vector<std::vector<Branch>> branches(nodes.size());
         shop_.in_tasks = true;
-        for (Desk<Target>& desk : shop_.desks) desk.scratch.forget_rows();  // tasks have fewer
+        if (n_root_rows_ >= kManyRows)  // tasks have fewer
+            for (Desk<Target>& desk : shop_.desks) desk.scratch.forget_rows();
         std::stable_sort(nodes.begin(), nodes.end(), [&](const NodePtr& a, const NodePtr& b) {
             return n_cells(*a) > n_cells(*b);
         });

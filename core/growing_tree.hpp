@@ -19,7 +19,7 @@ namespace treefold {
 template <class T>
 class Lines {
 public:
-    explicit Lines(size_t length) : length_(length) {}
+    Lines(size_t length, bool gives_back) : length_(length), gives_back_(gives_back) {}
     size_t size() const { return size_; }
     T* operator[](size_t k) { return chunks_[k / kLines].lines.get() + k % kLines * length_; }
     const T* operator[](size_t k) const {
@@ -37,13 +37,13 @@ public:
     void release(size_t k) {
         Chunk& chunk = chunks_[k / kLines];
         if (--chunk.n_kept != 0) return;
-        if (size_ >= kManyLines)  // a heap would keep them, which spares a small fit page faults
+        if (gives_back_)  // a heap would keep them
             release_pages(chunk.lines.get(), kLines * length_ * sizeof(T));
         chunk.lines.reset();
     }
 
 private:
-    static constexpr size_t kFirstLines = 64, kLines = 4096, kManyLines = 100'000;
+    static constexpr size_t kFirstLines = 64, kLines = 4096;
     struct Chunk {
         std::unique_ptr<T[]> lines;
         size_t n_kept = kLines;
@@ -64,6 +64,7 @@ private:
     }
 
     size_t length_, size_ = 0, capacity_ = 0;
+    bool gives_back_;
     std::vector<Chunk> chunks_;
 };
 
@@ -79,8 +80,9 @@ class GrowingTree {
 public:
     // Without weights a node weighs as many as it has rows, and nothing is kept of that.
     GrowingTree(size_t n_values, bool is_weighted, const Table& table)
-        : n_values_(n_values), is_weighted_(is_weighted), table_(&table), records_(1), splits_(1),
-          values_(n_values), weights_(1) {}
+        : n_values_(n_values), is_weighted_(is_weighted), table_(&table),
+          records_(1, gives_back(table)), splits_(1, gives_back(table)),
+          values_(n_values, gives_back(table)), weights_(1, gives_back(table)) {}
 
     size_t size() const { return records_.size(); }
     size_t add_nodes(size_t count) {
@@ -243,6 +245,8 @@ private:
         if (column.is_categorical || column.borrows_values() || !cut.is_open()) return;
         cut.set_neighbours(column.values[cut.code()], column.values[cut.next_code()]);
     }
+
+    static bool gives_back(const Table& table) { return table.n_rows >= kManyRows; }
 
     void copy_node(const GrowingTree& from, size_t node, size_t here) {
         *records_[here] = *from.records_[node];

@@ -15,6 +15,9 @@
 
 namespace treefold {
 
+// Work on fewer rows gives nothing back: the next fit would fault the same pages in again.
+inline constexpr size_t kManyRows = 131'072;
+
 // Gives back the whole pages among these bytes. What they held is lost; they may be written again.
 inline void release_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t n_bytes) {
 #if defined(__linux__)

@@ -119,6 +119,7 @@ template <class Target>
 class Trail {
 public:
     void pass(const Node<Target>& node) {
+        if (node.layout == nullptr || node.layout->n_rows < kManyRows) return;
         if (node.layout != layout_) {
             finish();
             layout_ = node.layout;
@@ -132,7 +133,7 @@ public:
     }
 
 private:
-    static constexpr size_t kStep = 65'536;
+    static constexpr size_t kStep = 16'384;
 
     void forget_until(size_t end) {
         layout_->forget(done_, end);
