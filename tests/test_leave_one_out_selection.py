@@ -145,3 +145,16 @@ def test_memory_does_not_grow_with_the_number_of_trees():
     work = ours.cross_validate(DecisionTreeClassifier(min_samples_leaf=5), X, y, **asked)["work"]
     one_layout = 4 * 1500 * (4 + 1)
     assert work["peak_bytes"] <= 8 * one_layout
+
+
+def test_trees_may_be_as_deep_as_they_have_rows():
+    n_rows = 600
+    X, y = np.arange(n_rows, dtype=float).reshape(-1, 1), np.arange(n_rows) % 2
+    asked = {"cv": LeaveOneOut(), "return_work": True, "return_predictions": "predict"}
+    result = ours.cross_validate(DecisionTreeClassifier(), X, y, **asked)
+    assert DecisionTreeClassifier().fit(X, y).get_depth() == n_rows - 1
+    assert result["work"]["peak_bytes"] <= 20 * (4 * n_rows * 2)
+    for row in (0, 1, 300, n_rows - 1):
+        others = np.delete(np.arange(n_rows), row)
+        alone = DecisionTreeClassifier().fit(X[others], y[others])
+        assert alone.predict(X[[row]]) == result["predictions"][row]
