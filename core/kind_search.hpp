@@ -196,9 +196,20 @@ private:
         int64_t rows_left = cuts_.cuts[cut].rows_left - (is_left ? 1 : 0);
         if (is_left)
             for (size_t k = 0; k < width_; ++k) left_[k] -= absence.row[k];
+        if constexpr (kCounts)
+            if (lacks(absence, is_left)) return kNone;
         std::optional<double> quality =
             judge(view_of(absence), left_, rows_left, desk_.scratch, no_floor_);
         return quality.value_or(kNone);
+    }
+
+    // Has the side no row that could be taken away? left_ is without it, if it stood there.
+    bool lacks(const Absence<Target>& absence, bool is_left) const {
+        for (size_t k = 0; k < width_; ++k) {
+            Slot rest = is_left ? left_[k] : crowd_.totals.slots[k] - left_[k] - absence.row[k];
+            if (rest < Slot(0)) return true;
+        }
+        return false;
     }
 
     // The same by sums of squares, from which one count less takes 2 x - 1: rounding by rounding what class_quality gives.

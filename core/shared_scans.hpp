@@ -46,7 +46,8 @@ public:
         findings_ = &findings;
         for (size_t lane = 0; lane < crew_->shares.size(); ++lane) update_limit(lane);
         size_t n_rows = order.words.size();
-        block_ = std::clamp<size_t>(n_rows / kBlocks, 4 * n_vectors_ + 8, 64);
+        size_t smallest = 4 * n_vectors_ + 8;
+        block_ = std::clamp(n_rows / kBlocks, smallest, std::max<size_t>(64, smallest));
         count_blocks(order);
         try_boundaries(order);
         for (size_t first = 0, at = 0; first < n_rows; first += block_, ++at)

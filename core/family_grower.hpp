@@ -1,0 +1,172 @@
+// The trees of a family: members that may go on together start in one root, the others one after another.
+#pragma once
+
+#include <tuple>
+
+#include "grower.hpp"
+#include "harvest.hpp"
+#include "random.hpp"
+
+namespace treefold {
+
+// Orders are kept if at least one column in so many is tried in each node; if fewer are, sorting the rows
+// of those costs less than carrying all orders along.
+inline constexpr uint64_t kKeepShare = 16;
+
+// Members that may go on together: draws must agree, and a best-first tree has an order of its own.
+template <class Target>
+bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table) {
+    auto draws = [&](const Rules& rules) {
+        bool all = rules.max_features >= table.columns.size();
+        return std::tuple(all, all ? 0 : rules.max_features, all ? 0 : rules.seed,
+                          all ? 0 : rules.tree);
+    };
+    return a.rules->max_leaf_nodes == 0 && b.rules->max_leaf_nodes == 0 &&
+           draws(*a.rules) == draws(*b.rules);
+}
+
+template <class Target>
+class FamilyGrower {
+public:
+    using NodePtr = NodePointer<Target>;
+
+    FamilyGrower(const Table& table, const TargetView& view, Family& family,
+                 const std::vector<const Target*>& targets, Workers& workers)
+        : table_(table), view_(view), family_(family), workers_(workers) {
+        for (uint32_t member = 0; member < family.members.size(); ++member) {
+            const Member& one = family.members[member];
+            seats_.push_back({member, targets[member], &one.rules, one.demand.is_everything,
+                              tiny_rows(table, one.rules, *targets[member]), 0.0});
+        }
+    }
+
+    Harvest run() {
+        harvest_.trees.resize(seats_.size());
+        std::vector<bool> is_done(seats_.size());
+        for (size_t first = 0; first < seats_.size(); ++first) {
+            if (is_done[first]) continue;
+            std::vector<Seat<Target>*> together;
+            for (size_t k = first; k < seats_.size(); ++k) {
+                bool joins = k == first || (family_.sharing != Sharing::none && !is_done[k] &&
+                                            can_share(seats_[first], seats_[k], table_));
+                if (!joins) continue;
+                together.push_back(&seats_[k]);
+                is_done[k] = true;
+            }
+            grow_together(together);
+        }
+        return std::move(harvest_);
+    }
+
+private:
+    void grow_together(const std::vector<Seat<Target>*>& seats) {
+        uint64_t done = workers_.done();  // when these trees have grown, some leaves uncounted
+        for (const Seat<Target>* seat : seats) done += family_.members[seat->member].rows.size();
+        uint64_t n_columns = table_.columns.size(), n_tried = seats[0]->rules->max_features;
+        bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
+        for (const Seat<Target>* seat : seats)
+            harvest_.trees[seat->member] =
+                std::make_unique<GrowingTree>(Target::is_classification ? seat->target->width() : 1,
+                                              !seat->target->counts_rows(), table_);
+        const Plan& plan = plan_for(keeps_orders);
+        Workshop<Target> shop(table_, plan, workers_);
+        if (family_.questions) shop.questions = &*family_.questions;
+        std::vector<GrowingTree*> trees(seats_.size(), nullptr);
+        for (const Seat<Target>* seat : seats)
+            trees[seat->member] = harvest_.trees[seat->member].get();
+        grow_grove(shop, seats, trees);
+        for (const Desk<Target>& desk : shop.desks) harvest_.work.merge(desk.work);
+        harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());
+        workers_.advance(0, done - std::min(done, workers_.done()));
+    }
+
+    const Plan& plan_for(bool keeps_orders) {
+        if (!owner_ || owner_->plan().keeps_orders != keeps_orders)
+            owner_ = std::make_unique<PlanOwner>(
+                table_, PlanWishes{view_.n_classes, keeps_orders, seats_.size() == 1}, workers_);
+        return owner_->plan();
+    }
+
+    void grow_grove(Workshop<Target>& shop, const std::vector<Seat<Target>*>& seats,
+                    std::vector<GrowingTree*>& grove) {
+        std::vector<uint32_t> asked;
+        std::vector<Share<Target>> shares;
+        for (const Seat<Target>* seat : seats) {
+            const Member& member = family_.members[seat->member];
+            Share<Target> share;
+            share.seat = seat;
+            share.asked_begin = asked.size();
+            asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
+            share.asked_end = asked.size();
+            share.totals = seat->target->sum_rows(member.rows);
+            share.record = grove[seat->member]->add_nodes(1);
+            shares.push_back(std::move(share));
+        }
+        Grower<Target> grower(shop, std::move(asked));
+        for (size_t k = 0; k < seats.size(); ++k) {
+            const Member& member = family_.members[seats[k]->member];
+            grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], 0);
+            seats[k]->root_weight = shares[k].description.weight;
+        }
+        std::erase_if(shares, [&](const Share<Target>& share) {
+            return grower.is_leaf(share, *share.seat, 0);
+        });
+        if (shares.empty()) return;
+        auto root = std::make_unique<Node<Target>>();
+        root->key = root_key(seats[0]->rules->seed, seats[0]->rules->tree);
+        if (shares.size() == 1) return grow_one(shop, grower, root->key, shares[0], grove);
+        root->group = make_group(shop, std::move(shares));
+        grower.run(std::move(root), grove);
+    }
+
+    void grow_one(Workshop<Target>& shop, Grower<Target>& grower, uint64_t key,
+                  Share<Target>& share, std::vector<GrowingTree*>& grove) {
+        Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
+                                view_.classes, workers_);
+        Metered bytes(shop.meter, layout.nbytes());
+        NodePtr root = Grower<Target>::make_root(share, layout);
+        root->key = key;
+        grower.run(std::move(root), grove);
+    }
+
+    std::shared_ptr<Group<Target>> make_group(Workshop<Target>& shop,
+                                              std::vector<Share<Target>> shares) {
+        auto group = std::make_shared<Group<Target>>();
+        group->patterns = Patterns(shares.size());
+        size_t n_words = group->patterns.n_words();
+        std::vector<uint64_t> sets(table_.n_rows * n_words);
+        for (size_t k = 0; k < shares.size(); ++k)
+            for (uint32_t row : family_.members[shares[k].seat->member].rows)
+                sets[row * n_words + k / 64] |= uint64_t{1} << (k % 64);
+        std::vector<uint32_t> rows;
+        for (uint32_t row = 0; row < table_.n_rows; ++row) {
+            uint32_t pattern = group->patterns.intern(sets.data() + row * n_words);
+            if (pattern == Patterns::kNone) continue;
+            rows.push_back(row);
+            group->pattern_of.push_back(pattern);
+        }
+        group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
+        group->bytes = Metered(shop.meter, group->layout.nbytes());
+        group->is_additive = family_.sharing == Sharing::folds;
+        for (const Share<Target>& share : shares)
+            group->is_additive &= share.seat->target->has_weights_of(*shares[0].seat->target);
+        group->shares = std::move(shares);
+        return group;
+    }
+
+    const Table& table_;
+    const TargetView& view_;
+    Family& family_;  // gives its rows away
+    Workers& workers_;
+    std::vector<Seat<Target>> seats_;
+    std::unique_ptr<PlanOwner> owner_;
+    Harvest harvest_;
+};
+
+template <class Target>
+Harvest grow_members(const Table& table, const TargetView& view, Family& family,
+                     const std::vector<const Target*>& targets, Workers& workers) {
+    return FamilyGrower<Target>(table, view, family, targets, workers).run();
+}
+
+}  // namespace treefold
