@@ -196,18 +196,23 @@ private:
         int64_t rows_left = cuts_.cuts[cut].rows_left - (is_left ? 1 : 0);
         if (is_left)
             for (size_t k = 0; k < width_; ++k) left_[k] -= absence.row[k];
-        if constexpr (kCounts)
-            if (lacks(absence, is_left)) return kNone;
+        if (Target::is_classification && lacks(absence, is_left)) return kNone;
         std::optional<double> quality =
             judge(view_of(absence), left_, rows_left, desk_.scratch, no_floor_);
         return quality.value_or(kNone);
     }
 
+    static bool is_negative(const Slot& rest) {
+        if constexpr (std::is_same_v<Slot, int64_t>)
+            return rest < 0;
+        else
+            return rest.is_negative();
+    }
     // Has the side no row that could be taken away? left_ is without it, if it stood there.
     bool lacks(const Absence<Target>& absence, bool is_left) const {
         for (size_t k = 0; k < width_; ++k) {
             Slot rest = is_left ? left_[k] : crowd_.totals.slots[k] - left_[k] - absence.row[k];
-            if (rest < Slot(0)) return true;
+            if (is_negative(rest)) return true;
         }
         return false;
     }
