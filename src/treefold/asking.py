@@ -50,8 +50,7 @@ class LazyEnsemble(BaseEnsemble):
         {}
         """
         bags = self._open(X, y, sample_weight)
-        facts: Any = self._remember(bags, _bags=bags, _work=Work())
-        return facts  # type: ignore[no-any-return]
+        return self._remember(bags, _bags=bags, _work=Work())
 
     def _check_own(self) -> None:
         super()._check_own()

@@ -45,8 +45,7 @@ class _Bagging(BaseEnsemble):
         """
         bags, work = self._open(X, y, sample_weight), Work()
         trees = [self._make_fitted(bags, native) for native in self._grow(bags, work)]
-        facts: Any = self._remember(bags, estimators_=trees, _work=work)
-        return facts  # type: ignore[no-any-return]
+        return self._remember(bags, estimators_=trees, _work=work)
 
     def _grow(self, bags: Bags, work: Work) -> Any:
         return bags.grow(effective_n_jobs(self.n_jobs), work)

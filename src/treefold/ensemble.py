@@ -1,6 +1,6 @@
 """What ensembles of trees share: parameters, bags, and what is known after fit."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
                 f"Got {value!r} instead."
             )
 
-    def _remember(self, bags: Bags, **facts: Any) -> Any:
+    def _remember(self, bags: Bags, **facts: Any) -> Self:
         """Change the estimator, all at once: nothing here can fail."""
         schema, classes = bags.table.schema, bags.target.classes
         self.__dict__.pop("feature_names_in_", None)
