@@ -5,7 +5,7 @@ estimator, so that an error or an interrupt leaves it as it was.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -55,7 +55,7 @@ class Evidence:
     nested: bool = False
     n_permutations: int = 0
     importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
-    nested_predictions: dict[int, NDArray[np.float64]] | None = None  # by outer split
+    nested_predictions: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # by split
     n_trees: int = 0  # that were grown
 
 

@@ -78,7 +78,7 @@ def _describe_scores(result: Result) -> dict[str, Any]:
     nested = evaluation.nested
     if nested is not None:
         numbers = nested["split"].tolist()
-        answers = [result.evidence.nested_predictions[number] for number in numbers]  # type: ignore[index]
+        answers = [result.evidence.nested_predictions[number] for number in numbers]
         rows["nested"] = _summarise(nested["test_score"], measure.sign)
         rows["nested"].update(_measure(result, numbers, answers))
     scores = next(iter(evaluation.test_scores.values()))
@@ -203,9 +203,7 @@ def _describe_thresholds(result: Result) -> dict[str, Any] | None:
     target = study.target
     if not target.is_binary:
         return None
-    answers = dict(enumerate(evaluation.predictions))
-    if result.evidence.nested_predictions is not None:
-        answers = result.evidence.nested_predictions
+    answers = result.evidence.nested_predictions or dict(enumerate(evaluation.predictions))
     rows = np.concatenate([evaluation.indices["test"][number] for number in answers])
     column = target.classes.index(target.positive)
     shares = np.concatenate(list(answers.values()))[:, column]
