@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from treefold.command.target import Target
+from treefold.export.walk import Split
+from treefold.export.words import Wording
 from treefold.model import Tree
 
 __all__ = ["describe_paths", "draw_path", "draw_tree", "list_nodes", "show_number", "show_score"]
@@ -16,9 +18,26 @@ _PATH_POINTS = 9
 _LABELS = 40  # characters that the categories of a side may take
 
 
+class _Brief(Wording):
+    """The words for a split in few characters."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, None, None, 0)
+
+    def _sides(self, node: int, split: Split) -> tuple[str, str]:
+        name = self.name(split.column)
+        if split.kind == "category":
+            return f"{name} is {_list(split.labels_left)}", f"{name} is {_list(split.labels_right)}"
+        if split.kind == "number":
+            cut = _show_cut(self.tree, node, split.threshold)
+            return f"{name} <= {cut}", f"{name} > {cut}"
+        return super()._sides(node, split)
+
+
 def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
     """List the nodes in preorder: what leads to them, what they hold, how steady they are."""
-    tree, found = model.tree_, model.stability_
+    wording, found = _Brief(model), model.stability_
+    tree = wording.tree
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     conditions, depths = ["all rows"] * tree.node_count, [0] * tree.node_count
     nodes = []
@@ -33,9 +52,9 @@ def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
             "is_leaf": left[node] < 0,
         }
         if left[node] >= 0:
-            conditions[left[node]], conditions[right[node]] = _describe_sides(tree, node)
+            conditions[left[node]], conditions[right[node]] = wording.sides(node)
             depths[left[node]] = depths[right[node]] = depths[node] + 1
-            one["split"] = _describe_split(tree, found, node, (left[node], right[node]))
+            one["split"] = _describe_split(wording, found, node, (left[node], right[node]))
         nodes.append(one)
     return nodes
 
@@ -57,38 +76,19 @@ def _describe_value(tree: Tree, found: Any, node: int, target: Target) -> dict[s
     return {"class": str(label), "share": share, "heldout_share": seen}
 
 
-def _describe_split(tree: Tree, found: Any, node: int, children: tuple[int, int]) -> dict[str, Any]:
+def _describe_split(
+    wording: _Brief, found: Any, node: int, children: tuple[int, int]
+) -> dict[str, Any]:
+    tree = wording.tree
     low, high = float(found["threshold_min"][node]), float(found["threshold_max"][node])
     return {
-        "column": str(tree.schema.names[tree.feature[node]]),  # type: ignore[index]
+        "column": wording.name(int(tree.feature[node])),
         "children": list(children),
         "folds_same_column": int(found["n_same_column"][node]),
         "folds": int(found["n_folds"][node]),
         "cut_from": None if np.isnan(low) else _show_cut(tree, node, low),
         "cut_to": None if np.isnan(high) else _show_cut(tree, node, high),
     }
-
-
-def _describe_sides(tree: Tree, node: int) -> tuple[str, str]:
-    """What goes left, and what goes right, in few characters."""
-    column = int(tree.feature[node])
-    name = str(tree.schema.names[column])  # type: ignore[index]
-    threshold = float(tree.threshold[node])
-    if np.isposinf(threshold):
-        return f"{name} is present", f"{name} is missing"
-    if tree.is_categorical(node):
-        goes_left = tree.categories_left(node)
-        taken = set(goes_left)
-        rest = [label for label in tree.schema.categories[column] if label not in taken]
-        left, right = f"{name} is {_list(goes_left)}", f"{name} is {_list(rest)}"
-    else:
-        cut = _show_cut(tree, node, threshold)
-        left, right = f"{name} <= {cut}", f"{name} > {cut}"
-    if not tree.had_missing(column):
-        return left, right
-    if tree.missing_go_to_left[node]:
-        return f"{left} or missing", right
-    return left, f"{right} or missing"
 
 
 def _show_cut(tree: Tree, node: int, threshold: float) -> str:
@@ -230,14 +230,16 @@ def _enclose(condition: str) -> str:
     return f"({condition})" if " or " in condition else condition
 
 
-def describe_paths(tree: Tree) -> Any:
+def describe_paths(model: Any) -> Any:
     """Tell for every node which conditions lead there, as a pyarrow array of text."""
+    wording = _Brief(model)
+    tree = wording.tree
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     texts = ["all rows"] + [""] * (tree.node_count - 1)
     for node in range(tree.node_count):
         if left[node] < 0:
             continue
         before = "" if node == 0 else f"{texts[node]} and "
-        to_left, to_right = map(_enclose, _describe_sides(tree, node))
+        to_left, to_right = map(_enclose, wording.sides(node))
         texts[left[node]], texts[right[node]] = before + to_left, before + to_right
     return pa.array(texts)

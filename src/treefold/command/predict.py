@@ -114,10 +114,9 @@ class _Answerer:
         self.classes: list[Any] = getattr(model, "classes_", np.empty(0)).tolist()
         check_output(options.output)
         self._check_classes()
-        tree = model.tree_
-        self.values: NDArray[np.float64] = tree.value[:, 0]
+        self.values: NDArray[np.float64] = model.tree_.value[:, 0]
         self.predictions = self._predict_nodes()
-        self.reasons = describe_paths(tree) if options.explain else None
+        self.reasons = describe_paths(model) if options.explain else None
 
     def _check_classes(self) -> None:
         options, n_classes = self.options, len(self.classes)
