@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 import treefold
-from treefold import model_selection
+from treefold import model_selection, plot
 
-PACKAGES = [treefold, model_selection]
+PACKAGES = [treefold, model_selection, plot]
 PUBLIC = [name for name in treefold.__all__ if not name.startswith("_")]
 
 

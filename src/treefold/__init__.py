@@ -12,7 +12,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treefold import model_selection
+    from treefold import model_selection, plot
     from treefold.bagging import BaggingClassifier, BaggingRegressor
     from treefold.evaluation import Evaluation
     from treefold.exceptions import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         LazyDecisionTreeRegressor,
     )
     from treefold.model import Tree
-    from treefold.plot import plot_tree
+    from treefold.plot.trees import plot_tree
     from treefold.table import Table
     from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from treefold.tree_cv import DecisionTreeClassifierCV, DecisionTreeRegressorCV
@@ -71,9 +71,12 @@ __all__ = [
     "export_text",
     "load",
     "model_selection",
+    "plot",
     "plot_tree",
     "save",
 ]
+
+_PACKAGES = ("model_selection", "plot")
 
 _HOMES = {
     "BaggingClassifier": "bagging",
@@ -103,7 +106,7 @@ _HOMES = {
     "export_svg": "export.as_svg",
     "export_text": "export.as_text",
     "load": "files",
-    "plot_tree": "plot",
+    "plot_tree": "plot.trees",
     "save": "files",
 }
 
@@ -111,8 +114,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name == "__version__":
         value: object = _find_version()
-    elif name == "model_selection":
-        value = _import_module("treefold.model_selection")
+    elif name in _PACKAGES:
+        value = _import_module(f"treefold.{name}")
     elif name in _HOMES:
         value = getattr(_import_module(f"treefold.{_HOMES[name]}"), name)
     else:

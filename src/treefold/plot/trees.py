@@ -1,4 +1,4 @@
-"""A tree as a picture, on matplotlib axes (the extra `treefold[plot]`)."""
+"""A tree as a picture of boxes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import numpy as np
 from treefold.export.pictures import Place, fill_colours, lay_out
 from treefold.export.walk import check_count
 from treefold.export.words import Steadiness, Wording
+from treefold.plot.axes import find_axes, unwrap
 from treefold.stability import CAUTION
 
 __all__ = ["plot_tree"]
@@ -29,10 +30,12 @@ def plot_tree(
 ) -> list[Any]:
     """Draw a decision tree.
 
+    `plot.tree` and `plot_tree` are one function.
+
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree.
+        A fitted tree, or a search of `model_selection` that found one.
     max_depth : int or None, default=None
         Deepest level to draw; give one for large trees.
     feature_names, class_names : sequence of str, default=None
@@ -69,11 +72,10 @@ def plot_tree(
     """
     if max_depth is not None:
         check_count("max_depth", max_depth, 0)
+    decision_tree = unwrap(decision_tree)
     wording = Wording(decision_tree, feature_names, class_names, precision)
     steadiness = Steadiness(decision_tree, wording) if show_stability else None
-    pyplot = _import_pyplot()
-    if ax is None:
-        ax = pyplot.gca()
+    ax = find_axes(ax, "plot_tree")
     places = lay_out(wording.tree, max_depth)
     ax.set_axis_off()
     ax.set_xlim(-0.5, max(place.across for place in places) + 0.5)
@@ -91,17 +93,6 @@ def plot_tree(
     if steadiness is not None:
         ax.text(0.5, 0.0, CAUTION, transform=ax.transAxes, ha="center", va="bottom", fontsize=8)
     return boxes
-
-
-def _import_pyplot() -> Any:
-    try:
-        from matplotlib import pyplot  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise ImportError(
-            "plot_tree needs matplotlib, which is not installed. "
-            "Install it by: pip install 'treefold[plot]'"
-        ) from error
-    return pyplot
 
 
 def _draw(ax: Any, place: Place, text: str, style: dict[str, Any]) -> Any:
