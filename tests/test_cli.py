@@ -21,7 +21,7 @@ pytest.importorskip("pyarrow")
         ("--jobs", "0", "--jobs"),
         ("--scoring", "charm", "no score called 'charm'"),
         ("--positive", "maybe", "is never 'maybe'"),
-        ("--report", "out.html", "needs the report issue"),
+        ("--report", "no/folder/out.html", "no folder"),
     ],
 )
 def test_a_bad_option_is_named(option: str, value: str, message: str) -> None:

@@ -125,7 +125,10 @@ class CrossValidatedTree:
             "cv_results_": make_results(trials),
             "stability_": found.stability,
             "evaluation_": replace(
-                self._evaluate(trials, index, found, splits, is_pooled), nested=nested
+                self._evaluate(trials, index, found, splits, is_pooled),
+                nested=nested,
+                truth=ground.target.values if self.store_cv_predictions else None,
+                weights=ground.target.weights if self.store_cv_predictions else None,
             ),
         }
         become(self, found.native, ground, found.training)

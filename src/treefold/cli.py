@@ -130,7 +130,7 @@ def _make_fit() -> Callable[..., None]:
             Path | None, Option(metavar="OUT", help="Write the model to this file.")
         ] = None,
         report: Annotated[
-            Path | None, Option(metavar="OUT", help="Not there yet: needs the report issue.")
+            Path | None, Option(metavar="OUT", help="Write a report to this HTML file.")
         ] = None,
         seed: Annotated[int, Option(metavar="N", min=0, help="Shuffles the folds.")] = 0,
         jobs: Annotated[int, Option(metavar="N", help="Threads; -1: all. The same tree.")] = -1,
@@ -144,13 +144,11 @@ def _make_fit() -> Callable[..., None]:
         \b
         Examples:
           treefold fit examples/loans.csv --target default
+          treefold fit examples/loans.csv --target default --report loans.html
           treefold fit loans.csv --target default --drop region --model loans.treefold
           treefold fit visits.parquet --target cost --groups patient --repeats 3
           treefold fit sales.csv.gz --target amount --time day --test later.csv --json
         """
-        if report is not None:
-            say("error", "--report needs the report issue, which is not there yet.")
-            raise SystemExit(2)
         _check_jobs(jobs)
         with mistakes_end_with_code_2():
             from treefold.command.fit import run_fit
@@ -160,7 +158,7 @@ def _make_fit() -> Callable[..., None]:
                 weights=weights, drop=tuple(drop or ()), categorical=tuple(categorical or ()),
                 id=id, cv=cv, repeats=repeats, groups=groups, time=time, folds=folds,
                 scoring=scoring, rule=rule, max_depth=max_depth, nested=nested, test=test,
-                model=model, seed=seed, jobs=jobs, json=json,
+                model=model, report=report, seed=seed, jobs=jobs, json=json,
             )  # fmt: skip
             run_fit(options, _BEGIN)
 

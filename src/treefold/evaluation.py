@@ -55,6 +55,10 @@ class Evaluation:
         Of each split, what was predicted for its held-out rows: class shares, or numbers.
     notes : tuple of str
         What a reader has to know, such as scores that were pooled.
+    truth : ndarray of shape (n_rows,), or None
+        Beside predictions: what was true, as places in `classes_`, or as numbers.
+    weights : ndarray of shape (n_rows,), or None
+        Beside predictions: what each row counts, if they do not count the same.
 
     Examples
     --------
@@ -76,6 +80,8 @@ class Evaluation:
     indices: Mapping[str, Sequence[NDArray[Any]]] | None = None
     predictions: Sequence[NDArray[Any]] | None = None
     notes: tuple[str, ...] = field(default=())
+    truth: NDArray[Any] | None = None
+    weights: Floats | None = None
 
     @property
     def score(self) -> float:

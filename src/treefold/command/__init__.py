@@ -8,6 +8,7 @@
     measures, thresholds    scores for people; what a threshold finds
     findings                everything about a fit, as one document: what `--json` prints
     drawing, words          the tree, the path of scores; the findings as text
+    report                  the findings as one HTML file: see `treefold.reporting`
     conversion, predict     columns of other files as the model knows them; answers, row by row
     show                    a model file as text, JSON, DOT, SQL or SVG
 

@@ -36,7 +36,7 @@ class _Brief(Wording):
 
 def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
     """List the nodes in preorder: what leads to them, what they hold, how steady they are."""
-    wording, found = _Brief(model), model.stability_
+    wording, found = _Brief(model), getattr(model, "stability_", None)
     tree = wording.tree
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     conditions, depths = ["all rows"] * tree.node_count, [0] * tree.node_count
@@ -48,7 +48,7 @@ def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
             "condition": conditions[node],
             "rows": int(tree.n_node_samples[node]),
             **_describe_value(tree, found, node, target),
-            "heldout_rows": int(found["heldout_rows"][node]),
+            "heldout_rows": None if found is None else int(found["heldout_rows"][node]),
             "is_leaf": left[node] < 0,
         }
         if left[node] >= 0:
@@ -61,7 +61,8 @@ def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
 
 def _describe_value(tree: Tree, found: Any, node: int, target: Target) -> dict[str, Any]:
     """What a node predicts, and what its held-out rows say to that."""
-    value, heldout = tree.value[node, 0], float(found["heldout_value"][node])
+    value = tree.value[node, 0]
+    heldout = np.nan if found is None else float(found["heldout_value"][node])
     seen = None if np.isnan(heldout) else heldout
     if not target.is_class:
         return {"value": float(value[0]), "heldout_value": seen}
@@ -80,10 +81,12 @@ def _describe_split(
     wording: _Brief, found: Any, node: int, children: tuple[int, int]
 ) -> dict[str, Any]:
     tree = wording.tree
+    split = {"column": wording.name(int(tree.feature[node])), "children": list(children)}
+    if found is None:
+        return {**split, "folds_same_column": 0, "folds": 0, "cut_from": None, "cut_to": None}
     low, high = float(found["threshold_min"][node]), float(found["threshold_max"][node])
     return {
-        "column": wording.name(int(tree.feature[node])),
-        "children": list(children),
+        **split,
         "folds_same_column": int(found["n_same_column"][node]),
         "folds": int(found["n_folds"][node]),
         "cut_from": None if np.isnan(low) else _show_cut(tree, node, low),

@@ -10,24 +10,43 @@ from numpy.typing import NDArray
 
 from treefold.base_cv import Evidence
 from treefold.command.drawing import list_nodes
-from treefold.command.fitting import Study
-from treefold.command.measures import measure_answers
+from treefold.command.folds import Splits
+from treefold.command.measures import Measure, measure_answers
 from treefold.command.target import Target
 from treefold.command.thresholds import compare_thresholds
 from treefold.command.triage import Chosen
 
-__all__ = ["Result", "describe_columns", "describe_fit", "describe_target"]
+__all__ = [
+    "Answers",
+    "Result",
+    "describe_columns",
+    "describe_fit",
+    "describe_target",
+    "gather_answers",
+]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A fitted model, and what was found out with it."""
+    """A fitted model, what it was fitted to, and what was found out with it."""
 
-    study: Study
+    target: Target
+    weights: Floats | None
+    splits: Splits
+    measure: Measure
     model: Any
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was predicted for held-out rows, which may come several times."""
+
+    rows: NDArray[Any]
+    values: Floats  # shares of classes, or numbers
+    is_nested: bool  # they had no part in choosing either
 
 
 def describe_target(target: Target) -> dict[str, Any]:
@@ -58,12 +77,12 @@ def describe_columns(chosen: Chosen) -> dict[str, Any]:
 
 def describe_fit(result: Result) -> dict[str, Any]:
     """Gather scores, choice, path, tree, importance and thresholds."""
-    study, model = result.study, result.model
+    model = result.model
     return {
         "scores": _describe_scores(result),
         "chosen": _describe_choice(model),
-        "path": _describe_path(model, study.measure.sign),
-        "tree": list_nodes(model, study.target),
+        "path": _describe_path(model, result.measure.sign),
+        "tree": list_nodes(model, result.target),
         "importance": _rank_columns(result),
         "thresholds": _describe_thresholds(result),
     }
@@ -73,7 +92,7 @@ def describe_fit(result: Result) -> dict[str, Any]:
 
 
 def _describe_scores(result: Result) -> dict[str, Any]:
-    measure, evaluation = result.study.measure, result.model.evaluation_
+    measure, evaluation = result.measure, result.model.evaluation_
     rows: dict[str, Any] = {}
     nested = evaluation.nested
     if nested is not None:
@@ -82,16 +101,18 @@ def _describe_scores(result: Result) -> dict[str, Any]:
         rows["nested"] = _summarise(nested["test_score"], measure.sign)
         rows["nested"].update(_measure(result, numbers, answers))
     scores = next(iter(evaluation.test_scores.values()))
-    every = range(len(evaluation.indices["test"]))
     rows["cross_validation"] = _summarise(scores, measure.sign)
-    rows["cross_validation"].update(_measure(result, every, evaluation.predictions))
+    if evaluation.predictions is not None:
+        every = range(len(result.splits))
+        rows["cross_validation"].update(_measure(result, every, evaluation.predictions))
     means = evaluation.path["mean_test_score"]
     best = int(np.nanargmax(means))
     own = [value[best] for name, value in result.model.cv_results_.items() if _is_of_split(name)]
     rows["best_on_path"] = _summarise(np.array(own), measure.sign)
     rows["best_on_path"]["leaves"] = int(evaluation.path["n_leaves"][best])
     rows["baseline"] = _summarise(evaluation.baseline, measure.sign)
-    rows["baseline"].update(_measure_baseline(result))
+    if evaluation.predictions is not None:
+        rows["baseline"].update(_measure_baseline(result))
     return {
         "measure": measure.name,
         "title": measure.title,
@@ -113,19 +134,17 @@ def _summarise(scores: Any, sign: int) -> dict[str, Any]:
 
 def _measure(result: Result, numbers: Sequence[int], answers: Sequence[Floats]) -> Any:
     """Measure what was predicted for the held-out rows of some splits, all together."""
-    study, held_out = result.study, result.model.evaluation_.indices["test"]
-    rows = np.concatenate([held_out[number] for number in numbers])
-    return measure_answers(study.target, rows, np.concatenate(answers), study.weights)
+    rows = np.concatenate([result.splits[number][1] for number in numbers])
+    return measure_answers(result.target, rows, np.concatenate(answers), result.weights)
 
 
 def _measure_baseline(result: Result) -> Any:
     """Measure the same answer for every row of a split: what its training rows have on average."""
-    study = result.study
-    target = study.target
-    weights = np.ones(study.table.n_rows) if study.weights is None else study.weights
+    target = result.target
+    weights = np.ones(len(target.values)) if result.weights is None else result.weights
     codes = target.codes
     answers = []
-    for train, test in study.folds.splits:
+    for train, test in result.splits:
         if codes is None:
             answers.append(
                 np.full(len(test), np.average(target.values[train], weights=weights[train]))
@@ -137,6 +156,17 @@ def _measure_baseline(result: Result) -> Any:
     if "AUC" in found:
         found["AUC"] = 0.5  # within a split; constants of several splits may differ
     return found
+
+
+def gather_answers(result: Result) -> Answers | None:
+    """Gather the answers to held-out rows, nested ones if there are any; None: they are unknown."""
+    predictions = result.model.evaluation_.predictions
+    nested = result.evidence.nested_predictions
+    if predictions is None:
+        return None
+    answers = nested or dict(enumerate(predictions))
+    rows = np.concatenate([result.splits[number][1] for number in answers])
+    return Answers(rows, np.concatenate(list(answers.values())), bool(nested))
 
 
 # The choice -------------------------------------------------------------------------------------
@@ -162,11 +192,13 @@ def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
     sizes = [params["min_samples_leaf"] for params in results["params"]]
     same = [place for place, size in enumerate(sizes) if size == sizes[index]]
     best = max(same, key=lambda place: means[place])
+    scores = np.stack([value for name, value in results.items() if _is_of_split(name)], axis=1)
     path = [
         {
             "leaves": int(results["n_leaves"][place]),
             "ccp_alpha": float(results["params"][place]["ccp_alpha"]),
             "score": sign * float(means[place]),
+            "standard_error": _summarise(scores[place], sign)["standard_error"],
             "is_chosen": place == index,
             "is_best": place == best,
         }
@@ -183,12 +215,11 @@ def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
     means = losses.mean(axis=1)
     n_splits = losses.shape[1]
     errors = losses.std(axis=1, ddof=1) / math.sqrt(n_splits) if n_splits > 1 else means * 0
-    names = result.study.table.feature_names
-    assert names is not None
+    names = result.model.tree_.schema.names
     order = np.argsort(-means, kind="stable")
     return [
         {
-            "column": str(names[column]),
+            "column": f"feature_{column}" if names is None else str(names[column]),
             "loss": float(means[column]),
             "standard_error": float(errors[column]),
         }
@@ -199,16 +230,12 @@ def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
 
 def _describe_thresholds(result: Result) -> dict[str, Any] | None:
     """Compare one half with a better threshold, on nested answers if there are any."""
-    study, evaluation = result.study, result.model.evaluation_
-    target = study.target
-    if not target.is_binary:
+    target, answers = result.target, gather_answers(result)
+    if not target.is_binary or answers is None:
         return None
-    answers = result.evidence.nested_predictions or dict(enumerate(evaluation.predictions))
-    rows = np.concatenate([evaluation.indices["test"][number] for number in answers])
     column = target.classes.index(target.positive)
-    shares = np.concatenate(list(answers.values()))[:, column]
     assert target.codes is not None
-    is_positive = target.codes[rows] == column
-    weights = None if study.weights is None else study.weights[rows]
-    half, best = compare_thresholds(is_positive, shares, weights)
+    is_positive = target.codes[answers.rows] == column
+    weights = None if result.weights is None else result.weights[answers.rows]
+    half, best = compare_thresholds(is_positive, answers.values[:, column], weights)
     return {"positive": str(target.positive), "half": half.as_dict(), "best": best.as_dict()}

@@ -21,6 +21,7 @@ from treefold.command.measures import choose_measure
 from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import FitOptions
 from treefold.command.reading import open_rows, read_table
+from treefold.command.report import check_report, write_report
 from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.triage import Chosen, choose_columns
@@ -55,11 +56,15 @@ def run_fit(options: FitOptions, begin: float) -> None:
         table, kind = read_table(rows), rows.description
     clock.reading = time.perf_counter() - start
     found: dict[str, Any] = {"treefold": __version__}
-    result = _study(table, options, found)
+    result, encoded = _study(table, options, found)
     found["read"] = {"file": options.data, "kind": kind, **found["read"]}
     if options.test is not None:
         found["scores"]["rows"]["test"] = score_test_file(result, options)
-    found["wrote"] = _write(result.model, options)
+    wrote = _write(result.model, options)
+    if options.report is not None:
+        write_report(result, encoded, found, options)
+        wrote.append(f"{options.report} (the report)")
+    found["wrote"] = wrote or ["nothing; --model FILE keeps the tree, --report FILE shows it"]
     found["next"] = _suggest(found, options)
     found["work"] = {"trees": result.evidence.n_trees, "seconds": clock.split()}
     _print(found, options)
@@ -67,6 +72,7 @@ def run_fit(options: FitOptions, begin: float) -> None:
 
 def _check_files(options: FitOptions) -> None:
     """Refuse what would fail at the end, before any work is done."""
+    check_report(options)
     if options.model is not None and not options.model.absolute().parent.is_dir():
         folder = options.model.parent
         raise UserError(f"--model: '{options.model}' cannot be written: no folder '{folder}'.")
@@ -74,7 +80,7 @@ def _check_files(options: FitOptions) -> None:
         raise UserError(f"--test: '{options.test}' does not exist; check the name and the folder.")
 
 
-def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> Result:
+def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Result, Table]:
     """Fit, and note everything that was found out on the way."""
     n_rows = table.num_rows
     table, target = _take_target(table, options)
@@ -100,14 +106,14 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> Result:
     if options.weights is not None:
         weights = read_weights(table[options.weights], options.weights)
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
-    result = Result(study, *fit_tree(study, options))
+    result = Result(target, weights, folds.splits, study.measure, *fit_tree(study, options))
     found.update(describe_fit(result))
     if options.nested and result.model.evaluation_.nested is None:
         found["hints"].append(
             "The score is optimistic: a nested one takes from 3 to "
             f"{MOST_NESTED_FOLDS} folds that hold out several rows each."
         )
-    return result
+    return result, encoded
 
 
 def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target]:
@@ -144,7 +150,7 @@ def _warn(table: Table, target: Target) -> list[str]:
 
 def _write(model: Any, options: FitOptions) -> list[str]:
     if options.model is None:
-        return ["nothing; --model FILE keeps the tree"]
+        return []
     try:
         save(model, options.model)
     except OSError as error:

@@ -16,7 +16,7 @@ from treefold.command.options import FitOptions
 from treefold.command.target import Target
 from treefold.table import Table
 
-__all__ = ["Folds", "find_duplicates", "make_folds"]
+__all__ = ["Folds", "Splits", "find_duplicates", "make_folds"]
 
 Ints = NDArray[np.int64]
 Splits = list[tuple[Ints, Ints]]

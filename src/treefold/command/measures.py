@@ -11,7 +11,7 @@ from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
 
-__all__ = ["Measure", "choose_measure", "measure_answers"]
+__all__ = ["Measure", "choose_measure", "measure_answers", "name_measure"]
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +61,13 @@ def choose_measure(target: Target, options: FitOptions) -> Measure:
         scoring = theirs.make_scorer(
             _OF_ONE_CLASS[name], pos_label=target.positive, zero_division=0.0
         )
-    is_error = name.startswith("neg_")
+    return name_measure(name, scoring)
+
+
+def name_measure(name: str, scoring: Any) -> Measure:
+    """Say how a score is called, and which way is better."""
     title = _NAMES.get(name, name.removeprefix("neg_").replace("_", " "))
-    return Measure(name, scoring, title, -1 if is_error else 1)
+    return Measure(name, scoring, title, -1 if name.startswith("neg_") else 1)
 
 
 def _suggest(target: Target) -> str:

@@ -62,6 +62,7 @@ class FitOptions:
     nested: bool = True
     test: str | None = None
     model: Path | None = None
+    report: Path | None = None
     seed: int = 0
     jobs: int = -1
     json: bool = False

@@ -20,7 +20,7 @@ __all__ = ["score_test_file"]
 def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     """Score the tree of all rows on the rows of `--test`."""
     assert options.test is not None
-    model, target, measure = result.model, result.study.target, result.study.measure
+    model, target, measure = result.model, result.target, result.measure
     with open_rows(options.test) as rows:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         named = [target.name] + ([] if options.weights is None else [options.weights])

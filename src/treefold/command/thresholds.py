@@ -1,12 +1,13 @@
 """Two classes: what a threshold on the share of the positive one finds, and a better threshold."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "compare_thresholds"]
+__all__ = ["Found", "choose_by_cost", "compare_thresholds", "list_thresholds"]
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +49,26 @@ class Found:
 def compare_thresholds(
     is_positive: NDArray[np.bool_], shares: Floats, weights: Floats | None = None
 ) -> tuple[Found, Found]:
-    """Tell what is found at one half, and at the threshold with the highest F1 on these rows.
+    """Tell what is found at one half, and at the threshold with the highest F1 on these rows."""
+    found = list_thresholds(is_positive, shares, weights)
+    # Of equals, the one closest to one half: others may be equal by the grid alone.
+    best = max(found, key=lambda one: (one.f1, -abs(one.threshold - 0.5)))
+    return found[49], best
+
+
+def choose_by_cost(found: Sequence[Found], ratio: float) -> Found:
+    """Choose the cheapest threshold, if a positive row that is missed costs `ratio` false calls."""
+
+    def cost(one: Found) -> float:
+        return (one.n_positive - one.n_right) * ratio + one.n_called - one.n_right
+
+    return min(found, key=lambda one: (cost(one), abs(one.threshold - 0.5)))
+
+
+def list_thresholds(
+    is_positive: NDArray[np.bool_], shares: Floats, weights: Floats | None = None
+) -> list[Found]:
+    """Tell what is found at every threshold from 0.01 to 0.99.
 
     A row is called positive if its share is at least the threshold. Thresholds are whole
     hundredths, because nobody quotes more digits.
@@ -62,11 +82,7 @@ def compare_thresholds(
     n_called = called[::-1].cumsum()[::-1][1:]
     n_right = right[::-1].cumsum()[::-1][1:]
     n_positive = float((counts * is_positive).sum())
-    found = [
+    return [
         Found(float(threshold), float(a), float(b), n_positive)
         for threshold, a, b in zip(grid, n_called, n_right, strict=True)
     ]
-    at_half = found[49]
-    # Of equals, the one closest to one half: others may be equal by the grid alone.
-    best = max(found, key=lambda one: (one.f1, -abs(one.threshold - 0.5)))
-    return at_half, best

@@ -1,0 +1,81 @@
+"""What `--report` does: the findings of a fit as one HTML file."""
+
+import hashlib
+import shlex
+from dataclasses import fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from treefold.command.findings import Result
+from treefold.command.mistakes import UserError, shorten
+from treefold.command.options import FitOptions
+from treefold.table import Table
+
+__all__ = ["check_report", "write_report"]
+
+_NEEDED = {"vl_convert": "vl-convert-python", "jinja2": "jinja2"}
+_NOT_ASKED = ("data", "jobs", "json")  # what does not change the model
+
+
+def check_report(options: FitOptions) -> None:
+    """Refuse what would fail at the end."""
+    if options.report is None:
+        return
+    missing = [package for name, package in _NEEDED.items() if find_spec(name) is None]
+    if missing:
+        raise UserError(
+            f"--report needs {' and '.join(missing)}, not installed here. "
+            'Install it by: pip install "treefold[report]"'
+        )
+    if not options.report.absolute().parent.is_dir():
+        folder = options.report.parent
+        raise UserError(f"--report: '{options.report}' cannot be written: no folder '{folder}'.")
+    if options.model is not None and options.report.absolute() == options.model.absolute():
+        raise UserError(f"--report and --model both name '{options.report}'.")
+
+
+def write_report(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> None:
+    """Write the report of a fit."""
+    from treefold.reporting import write  # noqa: PLC0415 - an extra
+    from treefold.reporting.material import Card, Material  # noqa: PLC0415
+
+    assert options.report is not None
+    read = found["read"]
+    card = Card(
+        command=_word_command(options),
+        seed=str(options.seed),
+        data=f"{read['file']}: {read['rows']:,} rows, {read['columns']:,} columns ({read['kind']})",
+        data_hash=_hash_file(options.data),
+        hash_of="file",
+        parameters=dict(result.model.best_params_),
+    )
+    try:
+        write(Material(dict(found), result, table, card), options.report)
+    except OSError as error:
+        reason = error.strerror or shorten(error)
+        raise UserError(f"--report: '{options.report}' cannot be written: {reason}.") from None
+
+
+def _hash_file(name: str) -> str:
+    if name == "-":
+        return "not known: the data came from stdin"
+    with Path(name).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _word_command(options: FitOptions) -> str:
+    """The command that makes this model again."""
+    words = ["treefold", "fit", options.data]
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.name in _NOT_ASKED or value == one.default:
+            continue
+        name = f"--{one.name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(name if value else f"--no-{one.name}")
+        elif isinstance(value, tuple):
+            words += [word for item in value for word in (name, item)]
+        else:
+            words += [name, str(value)]
+    return shlex.join(words)

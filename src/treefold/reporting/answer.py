@@ -1,0 +1,197 @@
+"""Sections 1 and 2: the answer and what to quote; warnings about the data."""
+
+from typing import Any
+
+import numpy as np
+
+from treefold.command.drawing import show_number, show_score
+from treefold.reporting.material import Material
+from treefold.reporting.wording import UNKNOWN, clean, count, percent
+
+__all__ = ["describe_answer", "list_warnings"]
+
+_ROWS = {
+    "nested": ("Nested", "These rows had no part in growing the tree or in choosing its settings."),
+    "cross_validation": (
+        "Cross-validation",
+        "These rows did not grow the tree, but helped to choose its size: a little too good.",
+    ),
+    "best_on_path": ("Best on the path", "The most optimistic of all: the best of many."),
+    "baseline": ("Naive", "One answer for all rows: the tree without any split."),
+    "test": ("Test file", "Rows of a file of their own."),
+}
+_NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves", "n_rows"}
+_SHARES = {"accuracy", "balanced accuracy"}
+_SMALL_CLASS, _MUCH_MISSING, _FEW_ROWS = 30, 0.3, 200
+
+
+def describe_answer(material: Material) -> dict[str, Any]:
+    """Say what there is, how good it is, and which number to quote."""
+    scores = material.found["scores"]
+    name = next(one for one in ("nested", "cross_validation") if one in scores["rows"])
+    quoted, baseline = scores["rows"][name], scores["rows"]["baseline"]
+    return {
+        "headline": _headline(material),
+        "is_nested": name == "nested",
+        "score": _show(quoted),
+        "baseline": show_score(baseline["score"]),
+        "direction": scores["direction"],
+        "tiles": _tiles(material, quoted, baseline),
+        "quote": _quote(material, name, quoted, baseline),
+        "table": _table(scores["rows"]),
+        "extras": _extras(scores["rows"]),
+        "notes": [clean(note) for note in material.result.model.evaluation_.notes],
+    }
+
+
+def _headline(material: Material) -> str:
+    chosen, target = material.found["chosen"], material.found["target"]
+    what = f"“{clean(target['name'], 60)}”"
+    used = {int(column) for column in material.tree.feature if column >= 0}
+    n_columns = material.tree.n_features
+    if not used:
+        return f"No split helps: the best tree says the same of every row about {what}."
+    leaves = count(chosen["leaves"], "leaf").replace("leafs", "leaves")
+    return (
+        f"A tree with {leaves} predicts {what} from {len(used):,} of {count(n_columns, 'column')}."
+    )
+
+
+def _show(row: dict[str, Any]) -> str:
+    error = row.get("standard_error")
+    return show_score(row["score"]) + ("" if error is None else f" ± {error:.4f}")
+
+
+def _tiles(
+    material: Material, quoted: dict[str, Any], baseline: dict[str, Any]
+) -> list[dict[str, str]]:
+    """The few numbers that stand out."""
+    tiles = [
+        {
+            "name": material.title,
+            "value": _show(quoted),
+            "note": f"naive {show_score(baseline['score'])}",
+        }
+    ]
+    for name in _extras({"quoted": quoted}):
+        tiles.append(
+            {
+                "name": name,
+                "value": _show_extra(name, quoted[name]),
+                "note": f"naive {_show_extra(name, baseline[name])}" if name in baseline else "",
+            }
+        )
+    wins = _count_wins(material)
+    if wins is not None:
+        better, total = wins
+        tiles.append(
+            {"name": "Better than naive", "value": f"{better} of {total}", "note": "splits"}
+        )
+    chosen = material.found["chosen"]
+    tiles.append(
+        {"name": "Leaves", "value": f"{chosen['leaves']:,}", "note": f"depth {chosen['depth']}"}
+    )
+    return tiles
+
+
+def _count_wins(material: Material) -> tuple[int, int] | None:
+    """In how many splits the tree beats the same answer for all."""
+    evaluation = material.result.model.evaluation_
+    if evaluation.baseline is None:
+        return None
+    if evaluation.nested is not None:
+        numbers = np.asarray(evaluation.nested["split"])
+        scores, naive = np.asarray(evaluation.nested["test_score"]), evaluation.baseline[numbers]
+    else:
+        scores, naive = evaluation.test_scores[evaluation.scoring], evaluation.baseline
+    if len(scores) < 2 or len(scores) != len(naive):
+        return None
+    return int((scores > naive).sum()), len(scores)
+
+
+def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict[str, Any]) -> str:
+    """One sentence to copy."""
+    chosen = material.found["chosen"]
+    how = "nested cross-validation" if name == "nested" else "cross-validation, not nested"
+    splits = count(quoted["n_splits"], "split")
+    if quoted["n_splits"] == 1:
+        splits = "all held-out rows together"
+    extras = ", ".join(
+        f"{one} {_show_extra(one, quoted[one])}" for one in _extras({"quoted": quoted})
+    )
+    leaves = "1 leaf" if chosen["leaves"] == 1 else f"{chosen['leaves']:,} leaves"
+    return (
+        f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
+        f"with a {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"
+        f"{'; ' + extras if extras else ''}), against {show_score(baseline['score'])} for the "
+        f"same answer for all; {count(_count_rows(material), 'row')}."
+    )
+
+
+def _count_rows(material: Material) -> int:
+    return int(material.tree.n_node_samples[0])
+
+
+def _extras(rows: dict[str, Any]) -> list[str]:
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    return [name for name in names if name not in _NOT_EXTRA]
+
+
+def _show_extra(name: str, value: float | None) -> str:
+    if value is None or not np.isfinite(value):
+        return UNKNOWN
+    if name in _SHARES:
+        return percent(value)
+    return f"{value:.3f}" if abs(value) < 100 else show_number(round(value, 1))
+
+
+def _table(rows: dict[str, Any]) -> list[dict[str, Any]]:
+    extras = _extras(rows)
+    order = [name for name in _ROWS if name in rows]
+    return [
+        {
+            "name": _ROWS[name][0],
+            "meaning": _ROWS[name][1],
+            "score": _show(rows[name]),
+            "extras": [_show_extra(one, rows[name].get(one)) for one in extras],
+            "is_quoted": place == 0,
+        }
+        for place, name in enumerate(order)
+    ]
+
+
+# Warnings ---------------------------------------------------------------------------------------
+
+
+def list_warnings(material: Material) -> list[dict[str, str]]:
+    """List what a reader has to know before believing anything."""
+    found = material.found
+    kinds = (("warning", found["warnings"]), ("hint", found["hints"]))
+    warnings = [{"kind": kind, "text": clean(text)} for kind, texts in kinds for text in texts]
+    return warnings + [{"kind": "note", "text": text} for text in _note_data(material)]
+
+
+def _note_data(material: Material) -> list[str]:
+    found, n_rows = material.found, _count_rows(material)
+    notes = []
+    if n_rows < _FEW_ROWS:
+        notes.append(f"There are {count(n_rows, 'row')} only: scores and splits will vary a lot.")
+    for label, number in found["target"].get("classes", {}).items():
+        if number < _SMALL_CLASS:
+            notes.append(
+                f"Class “{clean(label, 60)}” has {count(int(number), 'row')}: "
+                "what is said of it rests on little."
+            )
+    for column, share in found["missing"].items():
+        if share > _MUCH_MISSING:
+            notes.append(f"“{clean(column, 60)}” is missing in {share:.0%} of the rows.")
+    if found["folds"].get("duplicates"):
+        notes.append(
+            f"{found['folds']['duplicates']:,} rows are duplicates of others; they stay with "
+            "their twins, so that no fold is tested on what it has seen."
+        )
+    if found["read"].get("rows_without_target"):
+        notes.append(
+            f"{count(found['read']['rows_without_target'], 'row')} without a target left out."
+        )
+    return notes[:12]

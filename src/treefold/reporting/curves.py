@@ -1,0 +1,88 @@
+"""Numbers behind the charts of held-out rows. Rows may have weights."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bin", "calibrate", "confuse", "find_curve", "thin"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_MOST_POINTS = 200
+_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Rows with similar predicted shares: what was said, what came, and how sure that is."""
+
+    said: float
+    came: float
+    low: float
+    high: float
+    rows: float
+
+
+def find_curve(is_positive: Flags, shares: Floats, counts: Floats) -> dict[str, Floats]:
+    """Find what is called positive, and rightly so, at every share from the largest on."""
+    levels, places = np.unique(-shares, return_inverse=True)
+    right = np.bincount(places, counts * is_positive, len(levels)).cumsum()
+    called = np.bincount(places, counts, len(levels)).cumsum()
+    n_positive = float((counts * is_positive).sum())
+    n_negative = float(counts.sum()) - n_positive
+    wrong = called - right
+    return {
+        "threshold": -levels,
+        "recall": right / n_positive if n_positive else right * 0,
+        "false_alarms": wrong / n_negative if n_negative else wrong * 0,
+        "precision": right / np.maximum(called, 1e-300),
+    }
+
+
+def thin(curve: dict[str, Floats]) -> dict[str, Floats]:
+    """Keep so many points as a chart can show."""
+    n_points = len(curve["threshold"])
+    if n_points <= _MOST_POINTS:
+        return curve
+    kept = np.unique(np.linspace(0, n_points - 1, _MOST_POINTS).astype(np.int64))
+    return {name: values[kept] for name, values in curve.items()}
+
+
+def calibrate(is_right: Flags, shares: Floats, counts: Floats) -> list[Bin]:
+    """Compare what was said with what came, in bins of about the same number of rows.
+
+    The interval is Wilson's, of 95%. Rows with the same share stay together.
+    """
+    levels, places = np.unique(shares, return_inverse=True)
+    weight = np.bincount(places, counts, len(levels))
+    before = weight.cumsum() - weight
+    bins = np.minimum((before * _BINS / weight.sum()).astype(np.int64), _BINS - 1)
+    found = []
+    for number in np.unique(bins).tolist():
+        inside = bins[places] == number
+        total = float(counts[inside].sum())
+        if total > 0:
+            said = float(np.average(shares[inside], weights=counts[inside]))
+            came = float(np.average(is_right[inside], weights=counts[inside]))
+            found.append(Bin(said, came, *_interval(came, total), total))
+    return found
+
+
+def _interval(share: float, n_rows: float) -> tuple[float, float]:
+    z = 1.96
+    middle = (share + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
+    spread = share * (1 - share) / n_rows + z**2 / (4 * n_rows**2)
+    half = z * math.sqrt(spread) / (1 + z**2 / n_rows)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def confuse(
+    truth: NDArray[np.int64], answers: NDArray[np.int64], n_classes: int, counts: Floats
+) -> Floats:
+    """Count the rows of each class (down) by what was said of them (across)."""
+    codes = truth * n_classes + answers
+    table = np.bincount(codes, counts, n_classes**2).astype(np.float64)
+    return table.reshape(n_classes, n_classes)
