@@ -47,6 +47,13 @@ nb::object give_sums(const Tree& tree, const Matrix& cells, const Matrix& statis
                       cells.shape(0));
 }
 
+nb::object give_totals(const Tree& tree, const Matrix& lines) {
+    if (lines.shape(0) != tree.size()) throw DataError("one line per node is needed");
+    std::vector<double> totals(lines.data(), lines.data() + lines.size());
+    add_up(tree, totals);
+    return give_lines(std::move(totals), tree.size());
+}
+
 }  // namespace
 
 void bind_replay(nb::class_<Tree>& tree) {
@@ -80,7 +87,8 @@ void bind_replay(nb::class_<Tree>& tree) {
         .def("replay_nodes", &give_nodes, nb::arg("cells").noconvert(),
              nb::arg("leaves").noconvert(), "n_threads"_a)
         .def("replay_sums", &give_sums, nb::arg("cells").noconvert(),
-             nb::arg("statistics").noconvert(), "n_threads"_a);
+             nb::arg("statistics").noconvert(), "n_threads"_a)
+        .def("add_up", &give_totals, nb::arg("lines").noconvert());
 }
 
 }  // namespace treefold

@@ -13,6 +13,9 @@ namespace treefold {
 // of those costs less than carrying all orders along.
 inline constexpr uint64_t kKeepShare = 16;
 
+// Fewer trees than this for each worker would leave some without work at the end.
+inline constexpr size_t kTreesPerWorker = 4;
+
 // Members that may go on together: draws must agree, and a best-first tree has an order of its own.
 template <class Target>
 bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table) {
@@ -42,6 +45,10 @@ public:
 
     Harvest run() {
         harvest_.trees.resize(seats_.size());
+        if (grows_beside()) {
+            for (bool keeps_orders : {true, false}) grow_beside(keeps_orders);
+            return std::move(harvest_);
+        }
         std::vector<bool> is_done(seats_.size());
         for (size_t first = 0; first < seats_.size(); ++first) {
             if (is_done[first]) continue;
@@ -59,22 +66,49 @@ public:
     }
 
 private:
+    // Many trees of few rows: a worker for each at a time, instead of all workers for one tree.
+    bool grows_beside() const {
+        return family_.sharing == Sharing::none && workers_.size() > 1 &&
+               seats_.size() >= kTreesPerWorker * static_cast<size_t>(workers_.size()) &&
+               table_.n_rows < kManyRows;
+    }
+
+    void grow_beside(bool keeps_orders) {
+        std::vector<Seat<Target>*> seats;
+        for (Seat<Target>& seat : seats_)
+            if (keeps_orders_of(seat) == keeps_orders) seats.push_back(&seat);
+        if (seats.empty()) return;
+        grow_in(seats, keeps_orders, [&](Workshop<Target>& shop) {
+            shop.in_tasks = true;
+            workers_.for_each(seats.size(), [&](size_t task, int worker) {
+                grow_grove(shop, {seats[task]}, worker);
+            });
+        });
+    }
+
     void grow_together(const std::vector<Seat<Target>*>& seats) {
+        grow_in(seats, keeps_orders_of(*seats[0]),
+                [&](Workshop<Target>& shop) { grow_grove(shop, seats, 0); });
+    }
+
+    bool keeps_orders_of(const Seat<Target>& seat) const {
+        uint64_t n_columns = table_.columns.size(), n_tried = seat.rules->max_features;
+        return n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
+    }
+
+    // Opens a workshop for some members.
+    template <class Grow>
+    void grow_in(const std::vector<Seat<Target>*>& seats, bool keeps_orders, Grow&& grow) {
         uint64_t done = workers_.done();  // when these trees have grown, some leaves uncounted
-        for (const Seat<Target>* seat : seats) done += family_.members[seat->member].rows.size();
-        uint64_t n_columns = table_.columns.size(), n_tried = seats[0]->rules->max_features;
-        bool keeps_orders = n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
-        for (const Seat<Target>* seat : seats)
+        for (const Seat<Target>* seat : seats) {
+            done += family_.members[seat->member].rows.size();
             harvest_.trees[seat->member] =
                 std::make_unique<GrowingTree>(Target::is_classification ? seat->target->width() : 1,
                                               !seat->target->counts_rows(), table_);
-        const Plan& plan = plan_for(keeps_orders);
-        Workshop<Target> shop(table_, plan, workers_);
+        }
+        Workshop<Target> shop(table_, plan_for(keeps_orders), workers_);
         if (family_.questions) shop.questions = &*family_.questions;
-        std::vector<GrowingTree*> trees(seats_.size(), nullptr);
-        for (const Seat<Target>* seat : seats)
-            trees[seat->member] = harvest_.trees[seat->member].get();
-        grow_grove(shop, seats, trees);
+        grow(shop);
         for (const Desk<Target>& desk : shop.desks) harvest_.work.merge(desk.work);
         harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());
         workers_.advance(0, done - std::min(done, workers_.done()));
@@ -87,8 +121,10 @@ private:
         return owner_->plan();
     }
 
-    void grow_grove(Workshop<Target>& shop, const std::vector<Seat<Target>*>& seats,
-                    std::vector<GrowingTree*>& grove) {
+    void grow_grove(Workshop<Target>& shop, const std::vector<Seat<Target>*>& seats, int worker) {
+        std::vector<GrowingTree*> grove(seats_.size(), nullptr);
+        for (const Seat<Target>* seat : seats)
+            grove[seat->member] = harvest_.trees[seat->member].get();
         std::vector<uint32_t> asked;
         std::vector<Share<Target>> shares;
         for (const Seat<Target>* seat : seats) {
@@ -105,7 +141,7 @@ private:
         Grower<Target> grower(shop, std::move(asked));
         for (size_t k = 0; k < seats.size(); ++k) {
             const Member& member = family_.members[seats[k]->member];
-            grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], 0);
+            grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], worker);
             seats[k]->root_weight = shares[k].description.weight;
         }
         std::erase_if(shares, [&](const Share<Target>& share) {
@@ -114,19 +150,23 @@ private:
         if (shares.empty()) return;
         auto root = std::make_unique<Node<Target>>();
         root->key = root_key(seats[0]->rules->seed, seats[0]->rules->tree);
-        if (shares.size() == 1) return grow_one(shop, grower, root->key, shares[0], grove);
+        if (shares.size() == 1) return grow_one(shop, grower, root->key, shares[0], grove, worker);
         root->group = make_group(shop, std::move(shares));
         grower.run(std::move(root), grove);
     }
 
     void grow_one(Workshop<Target>& shop, Grower<Target>& grower, uint64_t key,
-                  Share<Target>& share, std::vector<GrowingTree*>& grove) {
+                  Share<Target>& share, std::vector<GrowingTree*>& grove, int worker) {
+        Workers itself(1, nullptr);
         Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
-                                view_.classes, workers_);
+                                view_.classes, shop.in_tasks ? itself : workers_);
         Metered bytes(shop.meter, layout.nbytes());
         NodePtr root = Grower<Target>::make_root(share, layout);
         root->key = key;
-        grower.run(std::move(root), grove);
+        if (shop.in_tasks)
+            grower.run_in_task(std::move(root), grove, worker);
+        else
+            grower.run(std::move(root), grove);
     }
 
     std::shared_ptr<Group<Target>> make_group(Workshop<Target>& shop,

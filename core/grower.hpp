@@ -62,6 +62,13 @@ public:
         grow_set_aside(set_aside, grove);
     }
 
+    // The same by one worker, while the others grow other trees.
+    void run_in_task(NodePtr root, Grove& grove, int worker) {
+        std::vector<NodePtr> roots;
+        roots.push_back(std::move(root));
+        grow_from(std::move(roots), grove, nullptr, worker);
+    }
+
     void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
                   GrowingTree& tree, int worker) {
         part.context = seat.target->context(part.totals, rows);

@@ -108,13 +108,21 @@ private:
                     double* block) const {
         const TableView& rows = source_.tables[view.block];
         const Column& column = rows.table->columns[view.within];
-        for (size_t k = 0; k < count; ++k) {
-            uint32_t code = column.code_of(rows.row(first + k));
-            double value = column.is_categorical   ? code
-                           : code < column.n_codes ? column.values[code]
-                                                   : kMissing;
-            block[k * width() + slot] = code == column.missing_code() ? kMissing : value;
-        }
+        auto write = [&](auto&& code_of) {
+            for (size_t k = 0; k < count; ++k) {
+                uint32_t code = code_of(rows.row(first + k));
+                double value = code == column.missing_code() ? kMissing
+                               : column.is_categorical       ? code
+                                                             : column.values[code];
+                block[k * width() + slot] = value;
+            }
+        };
+        if (column.is_sparse)
+            write([&](size_t row) { return column.code_of(row); });
+        else
+            column.codes.with([&](auto* codes) {
+                write([&](size_t row) { return static_cast<uint32_t>(codes[row]); });
+            });
     }
     void read_sparse(size_t index, size_t first, size_t count, double* block) const {
         const SparseView& view = source_.blocks[index];

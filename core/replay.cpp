@@ -358,4 +358,14 @@ std::vector<double> replay_sums(const Tree& tree, std::span<const Cell> cells,
     return sums;
 }
 
+void add_up(const Tree& tree, std::span<double> lines) {
+    size_t width = lines.size() / tree.size();
+    for (size_t node = tree.size(); node-- > 0;) {  // children come after their parents
+        if (tree.is_leaf(node)) continue;
+        double *own = &lines[node * width], *left = own + width;
+        double* right = &lines[static_cast<size_t>(tree.children_right[node]) * width];
+        for (size_t k = 0; k < width; ++k) own[k] += left[k] + right[k];
+    }
+}
+
 }  // namespace treefold

@@ -43,4 +43,7 @@ std::vector<int32_t> replay_leaf_map(const Tree& tree, std::span<const Cell> cel
 std::vector<double> replay_sums(const Tree& tree, std::span<const Cell> cells,
                                 std::span<const double> statistics, Workers& workers);
 
+// Adds what nodes have, a line each, to all nodes above them.
+void add_up(const Tree& tree, std::span<double> lines);
+
 }  // namespace treefold

@@ -109,6 +109,13 @@ def test_threads_change_nothing(tree, sharing):
             work.assert_same(work.fit_alone(rows, min_samples_leaf=5), tree_)
 
 
+@pytest.mark.parametrize("tree", TREES)
+def test_many_trees_beside_each_other_are_those_grown_alone(tree):
+    """With two threads and eleven trees, each thread grows trees of its own."""
+    row_sets = without_each(N_ROWS, draw_folds(N_ROWS, 10))
+    bench(tree).assert_as_alone(row_sets, "none", n_threads=2)
+
+
 # Other families ---------------------------------------------------------------------------------
 
 

@@ -215,3 +215,5 @@ class Tree:
         self, cells: NDArray[np.float64], statistics: NDArray[np.float64], n_threads: int
     ) -> NDArray[np.float64]:
         """(n_cells, n_statistics): sums of (node_count, n_statistics) over each cell's leaves."""
+    def add_up(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(node_count, n_statistics): what each node and all nodes below it have."""

@@ -8,7 +8,7 @@ that with folds each inner tree (all rows without two folds) serves two outer sp
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from treefold.cross_fit import Candidates, CrossFit, find_candidates, predict_no
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
 from treefold.replay import replay_nodes
-from treefold.stems import Stem
+from treefold.stems import Judge, Stem
+from treefold.threads import map_in_threads
 from treefold.tuning import Trials, choose
 
 __all__ = ["NestedFit"]
@@ -67,13 +68,11 @@ class NestedFit:
         if not self._outers:
             return None
         self._find_candidates()
-        splits, judge = self._fit.splits, self._fit.judge
-        keys = range(len(self._trainings))
-        for setting, key, stem in self._fit.grow(keys, self._list_rows, progress):
-            for number, inner in self._trainings[key].pairs:
-                outer = self._outers[number]
-                params = outer.candidates[setting].params
-                outer.scores[setting, inner] = judge.estimate(stem, splits[inner], params)
+        grown = self._fit.grow(range(len(self._trainings)), self._list_rows, progress)
+        n_threads = self._fit.judge.n_threads if self._fit.judge.has_sums else 1
+        judge = replace(self._fit.judge, n_threads=self._fit.judge.n_threads // n_threads)
+        for _ in map_in_threads(lambda each: self._estimate(judge, *each), grown, n_threads):
+            pass
         outers = self._outers.values()
         inner_scores = [self._choose(outer, rule) for outer in outers]
         self._try_out()
@@ -83,6 +82,14 @@ class NestedFit:
             "inner_score": np.array(inner_scores),
             "split": np.array(list(self._outers)),
         }
+
+    def _estimate(self, judge: Judge, setting: int, key: int, stem: Stem) -> None:
+        """Score the candidates of the outer splits that an inner tree serves."""
+        for number, inner in self._trainings[key].pairs:
+            outer = self._outers[number]
+            params = outer.candidates[setting].params
+            split = self._fit.splits[inner]
+            outer.scores[setting, inner] = judge.estimate(stem, split, params)
 
     @property
     def predictions(self) -> dict[int, Floats]:

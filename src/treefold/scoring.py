@@ -23,7 +23,7 @@ from treefold.metrics import Answers, Scores
 from treefold.predictor import make_predictor
 from treefold.replay import Cell, replay_sums
 from treefold.scorers import Metric, has_single_rows, recognise
-from treefold.subtrees import Levels
+from treefold.subtrees import add_up
 
 __all__ = [
     "Scoring",
@@ -198,7 +198,7 @@ def score_counts(
     if not is_usual or tree.node_count * n_classes > _MOST_COUNTS:
         return None
     counts = np.bincount(leaves * n_classes + y_test, minlength=tree.node_count * n_classes)
-    reached = Levels(tree).add_up(counts.astype(np.float64).reshape(-1, n_classes))
+    reached = add_up(tree, counts.reshape(-1, n_classes))
     right = np.take_along_axis(reached, tree.value.argmax(axis=1).reshape(-1, 1), axis=1)
     return metric.sign * replay_sums(tree, cells, right, n_threads)[:, 0] / len(y_test)
 

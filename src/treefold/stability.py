@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
-from treefold.subtrees import Levels
+from treefold.subtrees import add_up, count_rows
 
 __all__ = ["CAUTION", "FIELDS", "FoldTree", "compute_stability", "find_places"]
 
@@ -124,8 +124,7 @@ class _Sums:
         self.final, self.y, self.counts = final, y, counts
         self.exists = np.flatnonzero(counts > 0)
         self.leaves = leaves
-        self.levels = Levels(final)
-        self.n_here = self.levels.count(leaves[self.exists])
+        self.n_here = count_rows(final, leaves[self.exists])
         n_nodes = final.node_count
         self.n_folds = 0
         self.n_reached, self.n_same, self.n_leaf = np.zeros((3, n_nodes), dtype=np.int64)
@@ -150,11 +149,11 @@ class _Sums:
         thresholds = np.full(len(places), np.nan)
         thresholds[reached] = np.where(is_same, _cuts(fold.tree)[others], np.nan)
         self.thresholds.append(thresholds)
-        levels = Levels(fold.tree)
         both = self._walk_together(fold, places)[reached]
-        either = self.n_here[reached] + levels.count(fold.leaves[self.exists])[others] - both
+        n_there = count_rows(fold.tree, fold.leaves[self.exists])[others]
+        either = self.n_here[reached] + n_there - both
         self.jaccard[reached] += both / either  # a node of the final tree has rows
-        self._add_heldout(fold, levels, reached, others)
+        self._add_heldout(fold, reached, others)
 
     def _walk_together(self, fold: FoldTree, places: Ints) -> Floats:
         """Count the rows that both trees send through a node and the node in its place.
@@ -163,8 +162,10 @@ class _Sums:
         child.
         """
         n_leaves = len(fold.tree.feature)
-        pairs = self.leaves[self.exists] * n_leaves + fold.leaves[self.exists]
-        pairs, n_rows = np.unique(pairs, return_counts=True)
+        pairs, n_rows = _count_values(
+            self.leaves[self.exists] * n_leaves + fold.leaves[self.exists],
+            self.final.node_count * n_leaves,
+        )
         here, there = np.divmod(pairs, n_leaves)
         nodes = np.zeros(len(pairs), dtype=np.int64)
         walking = np.arange(len(pairs))
@@ -177,21 +178,21 @@ class _Sums:
             is_same &= goes_right == (there[walking] >= other)
             walking = walking[is_same]
             nodes[walking] = np.where(goes_right[is_same], right[is_same], at[is_same] + 1)
-        return self.levels.count(nodes, n_rows)
+        return count_rows(self.final, nodes, n_rows)
 
-    def _add_heldout(self, fold: FoldTree, levels: Levels, reached: Ints, others: Ints) -> None:
+    def _add_heldout(self, fold: FoldTree, reached: Ints, others: Ints) -> None:
         rows = fold.heldout[self.counts[fold.heldout] > 0]
-        leaves, counts = fold.leaves[rows], self.counts[rows]
-        self.heldout[reached] += levels.count(leaves)[others]
-        self.weight[reached] += levels.count(leaves, counts)[others]
+        tree, leaves, counts = fold.tree, fold.leaves[rows], self.counts[rows]
+        self.heldout[reached] += count_rows(tree, leaves)[others]
+        self.weight[reached] += count_rows(tree, leaves, counts)[others]
         n_classes = self.final.n_classes
         if n_classes == 0:
-            self.total[reached] += levels.count(leaves, counts * self.y[rows])[others]
+            self.total[reached] += count_rows(tree, leaves, counts * self.y[rows])[others]
             return
-        codes, size = leaves * n_classes + self.y[rows], fold.tree.node_count * n_classes
-        by_class = np.bincount(codes, counts, size).astype(np.float64).reshape(-1, n_classes)
+        codes, size = leaves * n_classes + self.y[rows], tree.node_count * n_classes
+        by_class = np.bincount(codes, counts, size).reshape(-1, n_classes)
         predicted = self.final.value.argmax(axis=1)
-        self.total[reached] += levels.add_up(by_class)[others, predicted[reached]]
+        self.total[reached] += add_up(tree, by_class)[others, predicted[reached]]
 
     def finish(self) -> dict[str, NDArray[Any]]:
         """Make of the sums what the caller asked for."""
@@ -248,3 +249,12 @@ def _most_frequent(columns: list[Ints], n_nodes: int) -> Ints:
         best, most = np.where(is_better, column, best), np.where(is_better, run, most)
         last = column
     return best
+
+
+def _count_values(values: Ints, end: int) -> tuple[Ints, Ints]:
+    """Count each value that occurs, all below `end`; without a sort where that is few."""
+    if end > 4 * len(values):
+        return np.unique(values, return_counts=True)
+    counts = np.bincount(values, minlength=end)
+    found = np.flatnonzero(counts)
+    return found, counts[found]

@@ -16,7 +16,7 @@ from treefold.model_selection.ground import Ground, Training
 from treefold.model_selection.splits import Split
 from treefold.replay import Cell, make_cell, replay_nodes, replay_tree
 from treefold.scoring import Scoring, score_cells, score_rows
-from treefold.sums import score_sums
+from treefold.sums import is_sum, score_sums
 from treefold.tuning import expand
 
 __all__ = ["TUNABLE", "Judge", "Parameters", "Setting", "Stem", "become", "plan_settings"]
@@ -132,6 +132,11 @@ class Judge:
             n_threads=self.n_threads,
         )
         return self.score(stem, split, candidates) if found is None else found
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether `estimate` calls nobody's functions: it may then run in several threads."""
+        return is_sum(self.scoring, self.ground.target.n_classes)
 
     def score_root(self, stem: Stem, split: Split) -> NDArray[Any]:
         """Score a tree without any split."""

@@ -7,30 +7,19 @@ from numpy.typing import NDArray
 
 from treefold import _native
 
-__all__ = ["Levels"]
+__all__ = ["add_up", "count_rows"]
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Levels:
-    """The splits of a tree, level by level, to add up from the leaves to the root."""
+def add_up(tree: _native.Tree, sums: NDArray[Any]) -> Floats:
+    """Add up what nodes have, of shape (n_nodes, n_statistics), for each and all above it."""
+    return tree.add_up(np.ascontiguousarray(sums, dtype=np.float64))
 
-    def __init__(self, tree: _native.Tree) -> None:
-        self.left, self.right = tree.children_left, tree.children_right
-        self.levels = []
-        nodes = np.zeros(1, dtype=np.int64)
-        while len(nodes):
-            nodes = nodes[self.left[nodes] >= 0]
-            self.levels.append(nodes)
-            nodes = np.concatenate((self.left[nodes], self.right[nodes]))
 
-    def count(self, nodes: Ints, weights: NDArray[Any] | None = None) -> Floats:
-        """Add up rows that stop in nodes, for each node and all above it."""
-        return self.add_up(np.bincount(nodes, weights, len(self.left)).astype(np.float64))
-
-    def add_up(self, sums: Floats) -> Floats:
-        """Add up what nodes have, for each node and all above it, in place."""
-        for nodes in reversed(self.levels):
-            sums[nodes] += sums[self.left[nodes]] + sums[self.right[nodes]]
-        return sums
+def count_rows(
+    tree: _native.Tree, nodes: NDArray[np.integer[Any]], weights: NDArray[Any] | None = None
+) -> Floats:
+    """Add up rows that stop in nodes, for each node and all above it."""
+    totals = add_up(tree, np.bincount(nodes, weights, tree.node_count).reshape(-1, 1))
+    return totals[:, 0]

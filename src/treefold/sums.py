@@ -14,14 +14,29 @@ from numpy.typing import NDArray
 
 from treefold import _native, metrics
 from treefold.replay import Cell, replay_sums
+from treefold.scorers import Metric
 from treefold.scoring import Scoring
-from treefold.subtrees import Levels
+from treefold.subtrees import add_up, count_rows
 from treefold.target import Target
 
-__all__ = ["score_sums"]
+__all__ = ["is_sum", "score_sums"]
 
 Floats = NDArray[np.float64]
 _MOST_STATISTICS = 2**22  # nodes times classes that are counted at once: 32 MB
+
+
+def is_sum(scoring: Scoring, n_classes: int) -> bool:
+    """Whether the score is a sum over rows that is known here; `n_classes` is 0 for numbers."""
+    return _find_metric(scoring, n_classes)[0] is not None
+
+
+def _find_metric(scoring: Scoring, n_classes: int) -> tuple[Metric | None, Any]:
+    """Find the metric, if it is such a sum, and the function behind it."""
+    metric = scoring.metrics.get("score")
+    compute = getattr(metric, "compute", None)
+    compute = getattr(compute, "func", compute)
+    is_known = compute in (_COSTS if n_classes else _NUMERIC)
+    return metric if is_known else None, compute
 
 
 def score_sums(
@@ -38,23 +53,18 @@ def score_sums(
 
     None if the score is not such a sum; then `treefold.scoring.score_cells` has to be asked.
     """
-    metric = scoring.metrics.get("score")
+    metric, compute = _find_metric(scoring, tree.n_classes)
     if metric is None or tree.node_count * max(1, tree.n_classes) > _MOST_STATISTICS:
         return None
-    compute = getattr(metric.compute, "func", metric.compute)
     weights = np.ones(len(rows)) if target.weights is None else target.weights[rows]
+    y = target.values[rows]
     if tree.n_classes:
-        cost_of = _COSTS.get(compute)
-        if cost_of is None:
-            return None
-        statistics = _add_up_classes(tree, leaves, target.values[rows], weights, cost_of)
-    elif compute in _NUMERIC:
-        statistics = _add_up_squares(tree, leaves, target.values[rows], weights)
+        statistics = _add_up_classes(tree, leaves, y, weights, _COSTS[compute])
     else:
-        return None
+        statistics = _add_up_squares(tree, leaves, y, weights)
     sums = replay_sums(tree, cells, statistics, n_threads)[:, 0]
     finish = _finish_mean if tree.n_classes else _NUMERIC[compute]
-    finished = finish(sums, target.values[rows], weights)
+    finished = finish(sums, y, weights)
     return None if finished is None else metric.sign * finished
 
 
@@ -68,7 +78,7 @@ def _add_up_classes(
     """What the rows that reach each node cost if they end there; of shape (n_nodes, 1)."""
     n_classes = tree.n_classes
     counts = np.bincount(leaves * n_classes + codes, weights, tree.node_count * n_classes)
-    reached = Levels(tree).add_up(counts.astype(np.float64).reshape(-1, n_classes))
+    reached = add_up(tree, counts.reshape(-1, n_classes))
     return np.asarray((reached * cost_of(tree.value)).sum(axis=1, keepdims=True))
 
 
@@ -99,10 +109,11 @@ def _add_up_squares(
     tree: _native.Tree, leaves: NDArray[np.int64], y: Floats, weights: Floats
 ) -> Floats:
     """The squared error of the rows that reach each node; of shape (n_nodes, 1)."""
-    levels, center = Levels(tree), float(np.average(y, weights=weights))
+    center = float(np.average(y, weights=weights))
     centered, value = y - center, tree.value[:, 0] - center  # near zero: little is cancelled
-    count, total = levels.count(leaves, weights), levels.count(leaves, weights * centered)
-    squares = levels.count(leaves, weights * centered**2)
+    count = count_rows(tree, leaves, weights)
+    total = count_rows(tree, leaves, weights * centered)
+    squares = count_rows(tree, leaves, weights * centered**2)
     errors: Floats = squares - 2 * value * total + count * value**2
     return errors.reshape(-1, 1)
 

@@ -1,13 +1,43 @@
 """How many threads a call may use."""
 
 import os
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import joblib
+from sklearn import config_context, get_config
 
 from treefold.exceptions import ParameterError
 
-__all__ = ["effective_n_jobs"]
+__all__ = ["effective_n_jobs", "map_in_threads"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Iterator[Result]:
+    """Give the results in the order of the items, of which a few are taken ahead."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    settings = get_config()  # which scikit-learn keeps for each thread
+
+    def call(item: Item) -> Result:
+        with config_context(**settings):
+            return function(item)
+
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(call, item))
+            if len(waiting) > 2 * n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def effective_n_jobs(n_jobs: Any) -> int:
