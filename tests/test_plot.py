@@ -278,6 +278,11 @@ def test_single_held_out_rows_cannot_be_shuffled(axes: Any) -> None:
 
 
 @pytest.mark.parametrize("function", [plot.path, plot.stability, plot.importance])
-def test_the_current_axes_are_the_default(function: Any, classifier: Any, axes: Any) -> None:
-    assert function(classifier) is axes
-    axes.figure.canvas.draw()
+def test_each_picture_opens_a_figure_of_its_own(function: Any, classifier: Any, axes: Any) -> None:
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    drawn = function(classifier)
+    assert drawn.figure is not axes.figure
+    assert not axes.has_data()
+    drawn.figure.canvas.draw()
+    pyplot.close(drawn.figure)

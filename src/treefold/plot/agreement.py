@@ -4,7 +4,7 @@ from typing import Any
 
 from treefold.export.walk import check_count, walk
 from treefold.export.words import Steadiness, Wording
-from treefold.plot.axes import BLUE, GREY, check_cross_validated, find_axes
+from treefold.plot.axes import BLUE, GREY, check_cross_validated, open_axes
 from treefold.stability import CAUTION
 
 __all__ = ["stability"]
@@ -24,7 +24,7 @@ def stability(model: Any, *, max_depth: int | None = None, ax: Any = None) -> An
     max_depth : int or None, default=None
         Deepest level to draw; give one for large trees.
     ax : matplotlib axes, default=None
-        Where to draw; by default the current axes.
+        Where to draw; by default the axes of a new figure.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def stability(model: Any, *, max_depth: int | None = None, ax: Any = None) -> An
         for visit in walk(wording.tree, max_depth)
         if not visit.is_leaf and not visit.is_beyond
     ]
-    ax = find_axes(ax, "plot.stability")
+    ax = open_axes(ax, "plot.stability")
     found = model.stability_
     n_folds = int(found["n_folds"][0])
     rows = range(len(visits))

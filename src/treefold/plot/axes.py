@@ -9,7 +9,16 @@ from treefold.base_cv import CrossValidatedTree
 from treefold.exceptions import ParameterError
 from treefold.model_selection.search import GridSearchCV, RandomizedSearchCV
 
-__all__ = ["BLUE", "GREY", "ORANGE", "SEARCHES", "check_cross_validated", "find_axes", "unwrap"]
+__all__ = [
+    "BLUE",
+    "GREY",
+    "ORANGE",
+    "SEARCHES",
+    "check_cross_validated",
+    "import_pyplot",
+    "open_axes",
+    "unwrap",
+]
 
 SEARCHES = (GridSearchCV, RandomizedSearchCV)
 
@@ -17,8 +26,8 @@ SEARCHES = (GridSearchCV, RandomizedSearchCV)
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"
 
 
-def find_axes(ax: Any, function: str) -> Any:
-    """The given axes; without any, the current ones."""
+def import_pyplot(function: str) -> Any:
+    """Load what draws."""
     try:
         from matplotlib import pyplot  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -26,7 +35,13 @@ def find_axes(ax: Any, function: str) -> Any:
             f"{function} needs matplotlib, which is not installed. "
             "Install it by: pip install 'treefold[plot]'"
         ) from error
-    return pyplot.gca() if ax is None else ax
+    return pyplot
+
+
+def open_axes(ax: Any, function: str) -> Any:
+    """The given axes; without any, those of a new figure."""
+    pyplot = import_pyplot(function)
+    return pyplot.subplots(layout="constrained")[1] if ax is None else ax
 
 
 def unwrap(model: Any) -> Any:

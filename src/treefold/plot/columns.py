@@ -9,7 +9,7 @@ from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.exceptions import InputError, ParameterError
 from treefold.export.walk import check_count
 from treefold.export.words import Wording
-from treefold.plot.axes import BLUE, ORANGE, check_cross_validated, find_axes, unwrap
+from treefold.plot.axes import BLUE, ORANGE, check_cross_validated, open_axes, unwrap
 
 __all__ = ["importance"]
 
@@ -46,7 +46,7 @@ def importance(
     max_columns : int, default=15
         How many columns to draw, the most important ones.
     ax : matplotlib axes, default=None
-        Where to draw; by default the current axes.
+        Where to draw; by default the axes of a new figure.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def importance(
         values = _shuffle_columns(model, X, y, sample_weight, n_permutations)
         metric = model.evaluation_.scoring
         label = f"what {metric} of held-out rows\nloses if the column is shuffled"
-    ax = find_axes(ax, "plot.importance")
+    ax = open_axes(ax, "plot.importance")
     means = values.mean(axis=1)
     columns = np.argsort(-means, kind="stable")[:max_columns]
     rows = np.arange(len(columns))

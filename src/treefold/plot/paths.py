@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treefold.base_cv import CrossValidatedTree
 from treefold.exceptions import ParameterError
-from treefold.plot.axes import BLUE, GREY, ORANGE, SEARCHES, find_axes
+from treefold.plot.axes import BLUE, GREY, ORANGE, SEARCHES, open_axes
 from treefold.scoring import name_scoring
 
 __all__ = ["path"]
@@ -37,7 +37,7 @@ def path(model: Any, *, against: str | None = None, ax: Any = None) -> Any:
         a parameter whose candidates are numbers, such as "ccp_alpha". By default the leaves; of
         a search, the only parameter that varies.
     ax : matplotlib axes, default=None
-        Where to draw; by default the current axes.
+        Where to draw; by default the axes of a new figure.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def path(model: Any, *, against: str | None = None, ax: Any = None) -> Any:
     trials = _read_trials(model)
     against = against or _choose_axis(trials)
     x = _read_numbers(trials, against)
-    ax = find_axes(ax, "plot.path")
+    ax = open_axes(ax, "plot.path")
     lines = _group(trials, against)
     chosen = next(line for line in lines if trials.chosen in line)
     for line in lines:

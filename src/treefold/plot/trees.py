@@ -8,7 +8,7 @@ import numpy as np
 from treefold.export.pictures import Place, fill_colours, lay_out
 from treefold.export.walk import check_count
 from treefold.export.words import Steadiness, Wording
-from treefold.plot.axes import find_axes, unwrap
+from treefold.plot.axes import import_pyplot, unwrap
 from treefold.stability import CAUTION
 
 __all__ = ["plot_tree"]
@@ -75,7 +75,9 @@ def plot_tree(
     decision_tree = unwrap(decision_tree)
     wording = Wording(decision_tree, feature_names, class_names, precision)
     steadiness = Steadiness(decision_tree, wording) if show_stability else None
-    ax = find_axes(ax, "plot_tree")
+    pyplot = import_pyplot("plot_tree")
+    if ax is None:
+        ax = pyplot.gca()
     places = lay_out(wording.tree, max_depth)
     ax.set_axis_off()
     ax.set_xlim(-0.5, max(place.across for place in places) + 0.5)
