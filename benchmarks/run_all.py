@@ -8,7 +8,17 @@ import sys
 
 from benchmarks.timing import parse_arguments
 
-PEERS = ("trees", "sparse", "predict", "threads", "scaling", "memory", "model_selection", "command")
+PEERS = (
+    "trees",
+    "sparse",
+    "predict",
+    "threads",
+    "scaling",
+    "memory",
+    "model_selection",
+    "own_fit",
+    "command",
+)
 SCRIPTS = (*(f"peers.{name}" for name in PEERS), "papers.cross_validation", "papers.batched_lazy")
 
 
