@@ -4,7 +4,6 @@ import re
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -36,28 +35,3 @@ def test_the_python_of_the_readme_runs(
     assert code
     exec(compile(code[1], "README.md", "exec"), {})
     assert float(capsys.readouterr().out.splitlines()[-1]) > 0.80
-
-
-def test_the_page_on_cross_validation_shows_what_its_python_prints(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("pyarrow")
-    monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs" / "cross_validation.md").read_text()
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    shown = re.search(r"```text\n(.*?)\.\.\.\n```", page, re.DOTALL)
-    assert code
-    assert shown
-    exec(compile(code[1], "cross_validation.md", "exec"), {})
-    assert capsys.readouterr().out.startswith(shown[1])
-
-
-def test_the_page_on_model_selection_runs() -> None:
-    page = (ROOT / "docs" / "model_selection.md").read_text()
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    assert code
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    names: dict[str, object] = {"X": X, "y": (X[:, 0] > 0).astype(int)}
-    exec(compile(code[1], "model_selection.md", "exec"), names)
-    assert names["search"].best_params_["max_depth"] == 3  # type: ignore[attr-defined]

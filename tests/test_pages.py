@@ -1,0 +1,64 @@
+"""The documentation does what it says: every snippet runs, and prints what the page shows."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from pages import PAGES, ROOT, is_as_shown, read_snippets, run_snippet
+
+pytest.importorskip("pyarrow")
+mpl.use("Agg")
+WITH_SNIPPETS = [page for page in PAGES if any(read_snippets(page))]
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the examples, where a reader tries things out."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "page", WITH_SNIPPETS, ids=[str(page.relative_to(ROOT)) for page in WITH_SNIPPETS]
+)
+@pytest.mark.usefixtures("reader")
+def test_every_snippet_runs_and_prints_what_the_page_shows(page: Path) -> None:
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for snippet in read_snippets(page):
+        printed = run_snippet(snippet, page, names)
+        if snippet.shown is not None:
+            assert is_as_shown(snippet.shown, printed), f"line {snippet.line} printed:\n{printed}"
+    pyplot.close("all")
+
+
+def test_the_snippets_are_found() -> None:
+    found = [snippet.language for page in PAGES for snippet in read_snippets(page)]
+    assert found.count("python") >= 20
+    assert found.count("sh") >= 8
+
+
+def test_no_code_of_a_page_hides_from_the_tests() -> None:
+    for page in PAGES:
+        fences = [line for line in page.read_text().splitlines() if line.startswith("```")]
+        languages = {fence.removeprefix("```") for fence in fences[::2]}
+        assert languages <= {"python", "sh", "text", "sql"}, page
+
+
+def test_the_drawings_are_those_of_their_script() -> None:
+    folder = ROOT / "docs" / "images"
+    drawings = runpy.run_path(str(folder / "make_drawings.py"))["DRAWINGS"]
+    for name, draw in drawings.items():
+        assert (folder / f"{name}.svg").read_text(encoding="utf-8") == draw(), name
+
+
+def test_the_figures_can_be_drawn_again(tmp_path: Path) -> None:
+    folder = ROOT / "docs" / "images"
+    runpy.run_path(str(folder / "make_figures.py"))["draw_all"](tmp_path)
+    for picture in tmp_path.iterdir():
+        assert (folder / picture.name).is_file()
+    assert len(list(tmp_path.iterdir())) == 4
