@@ -235,9 +235,11 @@ Questions read_questions(const Table& table, const Source& source) {
     return {read_lines(source), source.n_rows, source.columns.size()};
 }
 
-Grown grow_members(const Table& table, const FamilyArrays& arrays,
-                   const std::vector<MemberArrays>& members, Sharing sharing, int n_threads,
-                   nb::handle report = {}, const OwnedSource* questions = nullptr) {
+// Calls grow(table, view, family, workers).
+template <class Grow>
+auto grow_members(const Table& table, const FamilyArrays& arrays,
+                  const std::vector<MemberArrays>& members, Sharing sharing, int n_threads,
+                  Grow&& grow, nb::handle report = {}, const OwnedSource* questions = nullptr) {
     TargetView view = view_target(table, arrays.target, arrays.n_classes);
     std::span<const double> weights;
     if (arrays.weights) weights = {arrays.weights->data(), arrays.weights->shape(0)};
@@ -259,7 +261,7 @@ Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
                std::optional<Vector<double>> weights, const Rules& rules, int n_threads,
                std::optional<Vector<uint32_t>> asked) {
     Grown grown = grow_members(table, {target, n_classes, weights}, {{{}, {}, &rules, asked}},
-                               Sharing::none, n_threads);
+                               Sharing::none, n_threads, grow);
     return std::move(grown.trees[0]);
 }
 
@@ -287,13 +289,11 @@ nb::dict work_to_dict(Work& work) {
                         static_cast<double>(std::max<uint64_t>(1, work.level_nodes[level])));
     result["distinct_tests_per_level"] = give(std::move(tests));
     result["peak_bytes"] = work.peak_bytes;
+    result["stack_words"] = work.stack_words;
     return result;
 }
 
-nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
-                      std::optional<Vector<double>> weights, const nb::list& members,
-                      const std::string& sharing, int n_threads, const nb::object& report,
-                      const OwnedSource* questions) {
+std::vector<MemberArrays> read_members(const nb::list& members) {
     std::vector<MemberArrays> arrays;
     for (nb::handle member : members) {
         auto fields = nb::cast<nb::tuple>(member);
@@ -304,12 +304,28 @@ nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes
         if (!fields[3].is_none()) one.asked = nb::cast<Vector<uint32_t>>(fields[3], false);
         arrays.push_back(std::move(one));
     }
-    Grown grown =
-        grow_members(table, {target, n_classes, weights}, arrays, parse_sharing(sharing), n_threads,
-                     report.is_none() ? nb::handle() : nb::handle(report), questions);
+    return arrays;
+}
+
+nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
+                      std::optional<Vector<double>> weights, const nb::list& members,
+                      const std::string& sharing, int n_threads, const nb::object& report) {
+    Grown grown = grow_members(table, {target, n_classes, weights}, read_members(members),
+                               parse_sharing(sharing), n_threads, grow,
+                               report.is_none() ? nb::handle() : nb::handle(report));
     nb::list trees;
     for (Tree& tree : grown.trees) trees.append(nb::cast(std::move(tree)));
     return nb::make_tuple(trees, work_to_dict(grown.work));
+}
+
+nb::tuple answer_family(const Table& table, const AnyVector& target, int n_classes,
+                        std::optional<Vector<double>> weights, const nb::list& members,
+                        int n_threads, const OwnedSource* questions) {
+    Answered answered = grow_members(table, {target, n_classes, weights}, read_members(members),
+                                     Sharing::none, n_threads, answer, {}, questions);
+    nb::list values;
+    for (std::vector<double>& each : answered.values) values.append(give(std::move(each)));
+    return nb::make_tuple(values, work_to_dict(answered.work));
 }
 
 nb::tuple leave_out(const Table& table, const AnyVector& target, int n_classes,
@@ -598,5 +614,8 @@ NB_MODULE(TREEFOLD_MODULE, m) {
     });
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
-          "report"_a = nb::none(), "questions"_a.none() = nb::none());
+          "report"_a = nb::none());
+    m.def("answer_family", &answer_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
+          nb::arg("sample_weight").noconvert().none(), "members"_a, "n_threads"_a,
+          "questions"_a.none() = nb::none());
 }

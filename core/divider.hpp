@@ -1,6 +1,8 @@
 // Dividing a node: its rows when the split is known, its orders, lists and histograms when the children grow on.
 #pragma once
 
+#include <numeric>
+
 #include "growing_tree.hpp"
 #include "workshop.hpp"
 
@@ -22,9 +24,14 @@ template <class Target>
 class Divider {
 public:
     Divider(Workshop<Target>& shop, std::vector<uint32_t> asked)
-        : shop_(shop), asked_(std::move(asked)) {}
+        : shop_(shop), asking_rows_(std::move(asked)), asked_(asking_rows_.size()) {
+        std::iota(asked_.begin(), asked_.end(), 0u);
+    }
 
-    size_t n_asked() const { return asked_.size(); }
+    // Who asks in this node, by place in the list of all who ask.
+    std::span<const uint32_t> asked_of(const Part<Target>& part) const {
+        return {asked_.data() + part.asked_begin, part.asked_end - part.asked_begin};
+    }
 
     // The rows of both children, what they add up to, and where missing values go.
     void divide_rows(Node<Target>& node, int worker) {
@@ -55,7 +62,8 @@ public:
             return goes_left(value, threshold, false, false, nullptr);
         };
         const Questions* questions = shop_.questions;
-        size_t n_left = divide(asked, shop_.desk(worker).spare(asked.size()), [&](uint32_t row) {
+        size_t n_left = divide(asked, shop_.desk(worker).spare(asked.size()), [&](uint32_t place) {
+            uint32_t row = asking_rows_[place];
             if (questions == nullptr) {
                 uint32_t code = column.code_of(row);
                 bool has_code = column.is_categorical || code == column.missing_code();
@@ -219,7 +227,8 @@ private:
     }
 
     Workshop<Target>& shop_;
-    std::vector<uint32_t> asked_;  // the rows that ask, divided as rows are
+    std::vector<uint32_t> asking_rows_;
+    std::vector<uint32_t> asked_;  // places in asking_rows_, divided as rows are
 };
 
 }  // namespace treefold

@@ -28,7 +28,7 @@ bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table)
            draws(*a.rules) == draws(*b.rules);
 }
 
-template <class Target>
+template <class Target, class Sink>
 class FamilyGrower {
 public:
     using NodePtr = NodePointer<Target>;
@@ -43,8 +43,8 @@ public:
         }
     }
 
-    Harvest run() {
-        harvest_.trees.resize(seats_.size());
+    Harvest<Sink> run() {
+        harvest_.sinks.resize(seats_.size());
         if (grows_beside()) {
             for (bool keeps_orders : {true, false}) grow_beside(keeps_orders);
             return std::move(harvest_);
@@ -54,7 +54,8 @@ public:
             if (is_done[first]) continue;
             std::vector<Seat<Target>*> together;
             for (size_t k = first; k < seats_.size(); ++k) {
-                bool joins = k == first || (family_.sharing != Sharing::none && !is_done[k] &&
+                bool joins = k == first || (Sink::serves_groups && !is_done[k] &&
+                                            family_.sharing != Sharing::none &&
                                             can_share(seats_[first], seats_[k], table_));
                 if (!joins) continue;
                 together.push_back(&seats_[k]);
@@ -102,9 +103,7 @@ private:
         uint64_t done = workers_.done();  // when these trees have grown, some leaves uncounted
         for (const Seat<Target>* seat : seats) {
             done += family_.members[seat->member].rows.size();
-            harvest_.trees[seat->member] =
-                std::make_unique<GrowingTree>(Target::is_classification ? seat->target->width() : 1,
-                                              !seat->target->counts_rows(), table_);
+            harvest_.sinks[seat->member] = start_sink(*seat);
         }
         Workshop<Target> shop(table_, plan_for(keeps_orders), workers_);
         if (family_.questions) shop.questions = &*family_.questions;
@@ -112,6 +111,15 @@ private:
         for (const Desk<Target>& desk : shop.desks) harvest_.work.merge(desk.work);
         harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());
         workers_.advance(0, done - std::min(done, workers_.done()));
+    }
+
+    std::unique_ptr<Sink> start_sink(const Seat<Target>& seat) const {
+        size_t n_values = Target::is_classification ? seat.target->width() : 1;
+        if constexpr (std::is_same_v<Sink, AnswerSink>)
+            return std::make_unique<Sink>(family_.members[seat.member].demand.rows.size(),
+                                          n_values);
+        else
+            return std::make_unique<Sink>(n_values, !seat.target->counts_rows(), table_);
     }
 
     const Plan& plan_for(bool keeps_orders) {
@@ -122,9 +130,9 @@ private:
     }
 
     void grow_grove(Workshop<Target>& shop, const std::vector<Seat<Target>*>& seats, int worker) {
-        std::vector<GrowingTree*> grove(seats_.size(), nullptr);
+        std::vector<Sink*> grove(seats_.size(), nullptr);
         for (const Seat<Target>* seat : seats)
-            grove[seat->member] = harvest_.trees[seat->member].get();
+            grove[seat->member] = harvest_.sinks[seat->member].get();
         std::vector<uint32_t> asked;
         std::vector<Share<Target>> shares;
         for (const Seat<Target>* seat : seats) {
@@ -135,14 +143,18 @@ private:
             asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
             share.asked_end = asked.size();
             share.totals = seat->target->sum_rows(member.rows);
+            share.stack_words = member.rows.size();
             share.record = grove[seat->member]->add_nodes(1);
             shares.push_back(std::move(share));
         }
-        Grower<Target> grower(shop, std::move(asked));
+        Grower<Target, Sink> grower(shop, std::move(asked));
         for (size_t k = 0; k < seats.size(); ++k) {
             const Member& member = family_.members[seats[k]->member];
             grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], worker);
             seats[k]->root_weight = shares[k].description.weight;
+            grower.count_stack(shares[k], *seats[k], worker);
+            if (grower.is_leaf(shares[k], *seats[k], 0))
+                grower.close_leaf(shares[k], *grove[seats[k]->member], worker);
         }
         std::erase_if(shares, [&](const Share<Target>& share) {
             return grower.is_leaf(share, *share.seat, 0);
@@ -151,17 +163,19 @@ private:
         auto root = std::make_unique<Node<Target>>();
         root->key = root_key(seats[0]->rules->seed, seats[0]->rules->tree);
         if (shares.size() == 1) return grow_one(shop, grower, root->key, shares[0], grove, worker);
-        root->group = make_group(shop, std::move(shares));
-        grower.run(std::move(root), grove);
+        if constexpr (Sink::serves_groups) {
+            root->group = make_group(shop, std::move(shares));
+            grower.run(std::move(root), grove);
+        }
     }
 
-    void grow_one(Workshop<Target>& shop, Grower<Target>& grower, uint64_t key,
-                  Share<Target>& share, std::vector<GrowingTree*>& grove, int worker) {
+    void grow_one(Workshop<Target>& shop, Grower<Target, Sink>& grower, uint64_t key,
+                  Share<Target>& share, std::vector<Sink*>& grove, int worker) {
         Workers itself(1, nullptr);
         Layout layout = lay_out(shop.plan, std::move(family_.members[share.seat->member].rows),
                                 view_.classes, shop.in_tasks ? itself : workers_);
         Metered bytes(shop.meter, layout.nbytes());
-        NodePtr root = Grower<Target>::make_root(share, layout);
+        NodePtr root = Grower<Target, Sink>::make_root(share, layout);
         root->key = key;
         if (shop.in_tasks)
             grower.run_in_task(std::move(root), grove, worker);
@@ -200,13 +214,13 @@ private:
     Workers& workers_;
     std::vector<Seat<Target>> seats_;
     std::unique_ptr<PlanOwner> owner_;
-    Harvest harvest_;
+    Harvest<Sink> harvest_;
 };
 
-template <class Target>
-Harvest grow_members(const Table& table, const TargetView& view, Family& family,
-                     const std::vector<const Target*>& targets, Workers& workers) {
-    return FamilyGrower<Target>(table, view, family, targets, workers).run();
+template <class Sink, class Target>
+Harvest<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
+                           const std::vector<const Target*>& targets, Workers& workers) {
+    return FamilyGrower<Target, Sink>(table, view, family, targets, workers).run();
 }
 
 }  // namespace treefold

@@ -1,4 +1,4 @@
-// grow: the family as its target asks for, then the trees as they are handed out.
+// grow and answer: the family as its target asks for, then the trees or the answers as they are handed out.
 
 #include "grow.hpp"
 
@@ -13,27 +13,42 @@ namespace {
 // So many nodes take more room as finished trees than it takes time to make room.
 constexpr size_t kManyNodes = 100'000;
 
-}  // namespace
-
-Grown grow(const Table& table, const TargetView& view, Family family, Workers& workers) {
+template <class Sink>
+Harvest<Sink> grow_into(const Table& table, const TargetView& view, Family& family,
+                        Workers& workers) {
     for (const Member& member : family.members)
         if (member.rows.empty()) throw DataError("no row has a positive weight");
     if (family.members.empty()) return {};
-    Harvest harvest = with_targets(view, family.members, [&](const auto& targets) {
-        using Target = std::remove_cvref_t<decltype(*targets[0])>;
-        return grow_members<Target>(table, view, family, targets, workers);
+    return with_targets(view, family.members, [&](const auto& targets) {
+        return grow_members<Sink>(table, view, family, targets, workers);
     });
-    for (const auto& tree : harvest.trees) tree->settle_all();
-    read_thresholds(table, harvest.trees, workers);
+}
+
+}  // namespace
+
+Grown grow(const Table& table, const TargetView& view, Family family, Workers& workers) {
+    auto [trees, work] = grow_into<GrowingTree>(table, view, family, workers);
+    for (const auto& tree : trees) tree->settle_all();
+    read_thresholds(table, trees, workers);
     size_t n_nodes = 0;
-    for (const auto& tree : harvest.trees) n_nodes += tree->size();
+    for (const auto& tree : trees) n_nodes += tree->size();
     if (n_nodes > kManyNodes) release_freed();  // targets, layouts, desks
-    Grown grown{std::vector<Tree>(harvest.trees.size()), std::move(harvest.work)};
-    for (size_t member = 0; member < harvest.trees.size(); ++member) {
-        grown.trees[member] = std::move(*harvest.trees[member]).in_preorder(view.n_classes);
-        harvest.trees[member].reset();
+    Grown grown{std::vector<Tree>(trees.size()), std::move(work)};
+    for (size_t member = 0; member < trees.size(); ++member) {
+        grown.trees[member] = std::move(*trees[member]).in_preorder(view.n_classes);
+        trees[member].reset();
     }
     return grown;
+}
+
+Answered answer(const Table& table, const TargetView& view, Family family, Workers& workers) {
+    for (const Member& member : family.members)
+        if (member.rules.max_leaf_nodes != 0)
+            throw DataError("which leaves a tree of max_leaf_nodes has, only the whole tree knows");
+    auto [sinks, work] = grow_into<AnswerSink>(table, view, family, workers);
+    Answered answered{{}, std::move(work)};
+    for (const auto& sink : sinks) answered.values.push_back(sink->give());
+    return answered;
 }
 
 }  // namespace treefold

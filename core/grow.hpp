@@ -23,6 +23,14 @@ struct Grown {
 
 Grown grow(const Table& table, const TargetView& target, Family family, Workers& workers);
 
+// What the tree of each member says of the rows that ask it; no tree is kept.
+struct Answered {
+    std::vector<std::vector<double>> values;  // by member: (row that asks, value)
+    Work work;
+};
+
+Answered answer(const Table& table, const TargetView& target, Family family, Workers& workers);
+
 // What is said of each row by the tree that is grown without it (leave.hpp).
 struct Left {
     std::vector<double> values;  // (row of the table, value); only rows that asked have any

@@ -5,7 +5,11 @@
 
 namespace treefold {
 
-template Harvest grow_members(const Table&, const TargetView&, Family&,
-                              const std::vector<const ClassTarget<int64_t>*>&, Workers&);
+template Harvest<GrowingTree> grow_members(const Table&, const TargetView&, Family&,
+                                           const std::vector<const ClassTarget<int64_t>*>&,
+                                           Workers&);
+template Harvest<AnswerSink> grow_members(const Table&, const TargetView&, Family&,
+                                          const std::vector<const ClassTarget<int64_t>*>&,
+                                          Workers&);
 
 }  // namespace treefold

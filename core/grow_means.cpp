@@ -5,7 +5,9 @@
 
 namespace treefold {
 
-template Harvest grow_members(const Table&, const TargetView&, Family&,
-                              const std::vector<const MeanTarget<2>*>&, Workers&);
+template Harvest<GrowingTree> grow_members(const Table&, const TargetView&, Family&,
+                                           const std::vector<const MeanTarget<2>*>&, Workers&);
+template Harvest<AnswerSink> grow_members(const Table&, const TargetView&, Family&,
+                                          const std::vector<const MeanTarget<2>*>&, Workers&);
 
 }  // namespace treefold

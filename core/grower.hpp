@@ -31,12 +31,13 @@ inline constexpr size_t kSmallestGroup = 16;
 // Layouts of groups that wait for tasks, in layouts of the root.
 inline constexpr uint64_t kWaitingLayouts = 4;
 
-template <class Target>
+// Sink: what nodes are told to, a tree that grows (growing_tree.hpp) or the rows that ask (answers.hpp).
+template <class Target, class Sink>
 class Grower {
 public:
     using NodePtr = NodePointer<Target>;
     using Seats = std::vector<Seat<Target>>;
-    using Grove = std::vector<GrowingTree*>;  // by member
+    using Grove = std::vector<Sink*>;  // by member
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
         : shop_(shop), finder_(shop), group_finder_(shop, finder_),
@@ -70,17 +71,27 @@ public:
     }
 
     void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
-                  GrowingTree& tree, int worker) {
+                  Sink& sink, int worker) {
         part.context = seat.target->context(part.totals, rows);
-        part.description =
-            seat.target->describe(part.totals, rows, part.context, tree.value(part.record),
-                                  shop_.desk(worker).scratch.scaled);
-        tree.describe(part.record, part.description, part.totals.rows);
+        double* value = sink.value(part.record, divider_.asked_of(part));
+        part.description = seat.target->describe(part.totals, rows, part.context, value,
+                                                 shop_.desk(worker).scratch.scaled);
+        sink.describe(part.record, part.description, part.totals.rows);
     }
 
-    bool is_leaf(const Part<Target>& part, const Seat<Target>& seat, int64_t depth) const {
-        bool is_asked = seat.asks_everything || part.asked_begin < part.asked_end;
-        return !is_asked || stops(part, *seat.rules, depth);
+    static bool is_leaf(const Part<Target>& part, const Seat<Target>& seat, int64_t depth) {
+        return !is_asked(part, seat) || stops(part, *seat.rules, depth);
+    }
+
+    // The share of work done is that of rows, of each member, that have arrived in a leaf.
+    void close_leaf(const Part<Target>& leaf, Sink& sink, int worker) {
+        sink.close(divider_.asked_of(leaf));
+        shop_.workers.advance(worker, static_cast<uint64_t>(leaf.totals.rows));
+    }
+
+    // What a recursion would hold in a node that somebody asks for.
+    void count_stack(const Part<Target>& part, const Seat<Target>& seat, int worker) {
+        if (is_asked(part, seat)) shop_.desk(worker).work.raise_stack(part.stack_words);
     }
 
 private:
@@ -95,7 +106,8 @@ private:
             else if (node->is_ahead() || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
-                count_leaf(*node, worker), shop_.desk(worker).give_back(std::move(node));
+                close_leaf(*node, *grove[node->seat->member], worker),
+                    shop_.desk(worker).give_back(std::move(node));
         };
         for (NodePtr& root : roots) consider(std::move(root));
         bool is_depth_first = set_aside == nullptr && most_leaves == 0;
@@ -106,18 +118,26 @@ private:
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
-            if (node->birth && node->birth->is_single())
-                grow_single(*node, grove, worker);
-            else if (node->birth)
-                bear(*node, worker, consider);
-            else if (node->group && node->group->n_rows() < kSmallestGroup)
-                part_ways(*node, grove, worker);
-            else if (!node->group || open(*node, grove, worker))
-                divide(*node, grove, worker, consider);
+            if (!node->is_ahead()) divide(*node, grove, worker, consider);
+            if constexpr (Sink::serves_groups)
+                if (node->is_ahead()) grow_ahead(*node, grove, worker, consider);
             shop_.desk(worker).give_back(std::move(node));
             if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
         }
         trail.finish();
+    }
+
+    // A node of several members.
+    template <class Consider>
+    void grow_ahead(Node<Target>& node, Grove& grove, int worker, Consider&& consider) {
+        if (node.birth && node.birth->is_single())
+            grow_single(node, grove, worker);
+        else if (node.birth)
+            bear(node, worker, consider);
+        else if (node.group->n_rows() < kSmallestGroup)
+            part_ways(node, grove, worker);
+        else if (open_group(node, grove, worker))
+            divide_group(node, consider);
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -161,7 +181,7 @@ private:
     struct Branch {
         size_t member;
         std::vector<size_t> records;
-        std::optional<GrowingTree> tree;
+        std::optional<Sink> tree;
     };
 
     // The branches of a node, whose parts are numbered anew in the order of the records.
@@ -209,22 +229,22 @@ private:
 
     // Finds the node's split and describes its children. False: the node stays a leaf.
     bool open(Node<Target>& node, Grove& grove, int worker) {
-        if (node.group) return open_group(node, grove, worker);
         const Seat<Target>& seat = *node.seat;
-        GrowingTree& tree = *grove[seat.member];
+        Sink& sink = *grove[seat.member];
         if (is_leaf(node, seat, node.depth)) return false;
         shop_.desk(worker).work.count_search(1, node.size());
         node.split = finder_.find(node, worker);
         if (!node.split.exists()) return false;
         divider_.divide_rows(node, worker);
-        node.left.record = tree.add_nodes(2);
+        node.left.record = sink.add_nodes(2);
         node.right.record = node.left.record + 1;
-        describe(node.left, seat, node.rows_of(node.left), tree, worker);
-        describe(node.right, seat, node.rows_of(node.right), tree, worker);
+        describe(node.left, seat, node.rows_of(node.left), sink, worker);
+        describe(node.right, seat, node.rows_of(node.right), sink, worker);
         node.decrease = impurity_decrease(seat.root_weight, node.description, node.left.description,
                                           node.right.description);
         if (node.decrease >= seat.rules->min_impurity_decrease) return true;
-        tree.drop_nodes(2);
+        sink.drop_nodes(2);
+        describe(node, seat, node.rows(), sink, worker);  // its value may have made room
         return false;
     }
 
@@ -248,10 +268,6 @@ private:
         return !group.forks.empty();
     }
 
-    // The share of work done is that of rows, of each member, that have arrived in a leaf.
-    void count_leaf(const Part<Target>& leaf, int worker) {
-        shop_.workers.advance(worker, static_cast<uint64_t>(leaf.totals.rows));
-    }
     void count_leaves(const Group<Target>& group, int worker) {
         int64_t n_rows = 0;
         for (const Share<Target>& share : group.shares) n_rows += share.totals.rows;
@@ -281,7 +297,7 @@ private:
                       Share<Target>& right, GoesLeft&& goes_left, Grove& grove, int worker) {
         Group<Target>& group = *node.group;
         const Share<Target>& share = group.shares[at];
-        GrowingTree& tree = *grove[share.seat->member];
+        Sink& tree = *grove[share.seat->member];
         divider_.divide_asked(share, split, left, right, worker);
         left.record = tree.add_nodes(2);
         right.record = left.record + 1;
@@ -299,6 +315,10 @@ private:
                                             left.description, right.description);
         if (decrease >= share.seat->rules->min_impurity_decrease) {
             tree.set_split(share.record, split, left.record);
+            for (Share<Target>* side : {&left, &right}) {
+                side->stack_words = share.stack_words + static_cast<uint64_t>(side->totals.rows);
+                count_stack(*side, *share.seat, worker);
+            }
             return true;
         }
         tree.drop_nodes(2);
@@ -323,12 +343,11 @@ private:
     // Gives the children of an opened node to `consider`.
     template <class Consider>
     void divide(Node<Target>& node, Grove& grove, int worker, Consider&& consider) {
-        if (node.group) return divide_group(node, consider);
         shop_.desk(worker).work.count_tests(node.depth, 1);
-        GrowingTree& tree = *grove[node.seat->member];
-        tree.set_split(node.record, node.split, node.left.record);
-        NodePtr left = make_child(node, node.left, true, tree, worker);
-        NodePtr right = make_child(node, node.right, false, tree, worker);
+        Sink& sink = *grove[node.seat->member];
+        sink.set_split(node.record, node.split, node.left.record);
+        NodePtr left = make_child(node, node.left, true, sink, worker);
+        NodePtr right = make_child(node, node.right, false, sink, worker);
         divider_.divide_rest(node, needs_rest(left), needs_rest(right), worker);
         if (right) consider(std::move(right));
         if (left) consider(std::move(left));
@@ -445,8 +464,7 @@ private:
 
     // Two rows become two leaves at once, as open() and divide() would make them: a third of the splits of a full tree are
     // such (kin8nm: 1.05 times as fast a growth). False: the pair needs a node.
-    bool finish_pair(const Node<Target>& parent, Part<Target>& pair, GrowingTree& tree,
-                     int worker) {
+    bool finish_pair(const Node<Target>& parent, Part<Target>& pair, Sink& tree, int worker) {
         const Seat<Target>& seat = *parent.seat;
         if (seat.tiny_rows < 2 || !seat.target->counts_rows() || !seat.asks_everything ||
             seat.rules->max_leaf_nodes != 0 || seat.rules->min_impurity_decrease > 0.0)
@@ -458,6 +476,7 @@ private:
         finder_.count_pair(work);
         if (!split.exists()) return true;
         work.count_tests(parent.depth + 1, 1);
+        work.raise_stack(pair.stack_words + 1);
         size_t leaves = tree.add_nodes(2);
         for (size_t k : {0, 1}) {
             Part<Target> leaf;
@@ -475,12 +494,14 @@ private:
     }
 
     // Null if the child needs nothing more.
-    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, GrowingTree& tree,
+    NodePtr make_child(Node<Target>& parent, Part<Target>& part, bool is_left, Sink& sink,
                        int worker) {
+        part.stack_words = parent.stack_words + part.size();
+        count_stack(part, *parent.seat, worker);
         bool is_done = is_leaf(part, *parent.seat, parent.depth + 1) ||
-                       (part.size() == 2 && finish_pair(parent, part, tree, worker));
+                       (part.size() == 2 && finish_pair(parent, part, sink, worker));
         if (is_done) {
-            count_leaf(part, worker);
+            close_leaf(part, sink, worker);
             return nullptr;
         }
         NodePtr child = shop_.desk(worker).take_node();

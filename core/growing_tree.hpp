@@ -78,6 +78,8 @@ double threshold_of(const Cut& cut, const Column& column) {
 
 class GrowingTree {
 public:
+    static constexpr bool serves_groups = true;
+
     // Without weights a node weighs as many as it has rows, and nothing is kept of that.
     GrowingTree(size_t n_values, bool is_weighted, const Table& table)
         : n_values_(n_values), is_weighted_(is_weighted), table_(&table),
@@ -97,7 +99,8 @@ public:
         values_.drop(count);
         if (is_weighted_) weights_.drop(count);
     }
-    double* value(size_t node) { return values_[node]; }
+    double* value(size_t node, std::span<const uint32_t>) { return values_[node]; }
+    void close(std::span<const uint32_t>) {}
     void describe(size_t node, const Description& description, int64_t n_rows) {
         if (is_weighted_) *weights_[node] = description.weight;
         records_[node]->impurity = description.impurity;

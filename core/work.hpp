@@ -60,7 +60,9 @@ struct Work {
     std::vector<uint64_t> level_nodes,
         level_tests;  // divided nodes per depth; their different tests
     uint64_t peak_bytes = 0;  // of layouts, over all workers
+    uint64_t stack_words = 0;  // rows of the nodes on one path, where they are most
 
+    void raise_stack(uint64_t words) { stack_words = std::max(stack_words, words); }
     void count_search(uint64_t n_members, uint64_t n_rows) {
         if (nodes_by_members.size() <= n_members) nodes_by_members.resize(n_members + 1);
         ++nodes_by_members[n_members];
@@ -83,6 +85,7 @@ struct Work {
         forks += other.forks;
         heals += other.heals;
         peak_bytes = std::max(peak_bytes, other.peak_bytes);
+        stack_words = std::max(stack_words, other.stack_words);
         ambiguous_rows += other.ambiguous_rows;
         add_each(nodes_by_members, other.nodes_by_members);
         add_each(level_nodes, other.level_nodes);

@@ -30,12 +30,18 @@ struct Part {
     size_t begin = 0, end = 0;  // of Layout::rows
     size_t asked_begin = 0, asked_end = 0;  // of the rows that ask
     size_t record = 0;  // in GrowingTree
+    uint64_t stack_words = 0;  // rows of this node and of those above it
     typename Target::Totals totals;
     typename Target::Context context;
     Description description;
 
     size_t size() const { return end - begin; }
 };
+
+template <class Target>
+bool is_asked(const Part<Target>& part, const Seat<Target>& seat) {
+    return seat.asks_everything || part.asked_begin < part.asked_end;
+}
 
 // Is the node a leaf, whatever splits there are?
 template <class Target>

@@ -29,9 +29,10 @@ from treefold import (
     LazyDecisionTreeRegressor,
     ParameterError,
     Table,
+    save,
 )
 from treefold.bags import draw_counts
-from treefold.family import Member, grow_family
+from treefold.family import Member, ask_family
 from treefold.target import Target
 
 DATA = make_mixed(400, BASE_SEED)
@@ -59,11 +60,11 @@ def test_answers_and_work_are_those_of_the_plain_twin(criterion):
         case = replace(case, weights=counts, multipliers=None, rules=rules)
         questions = draw_questions(rng, case)
         answers = twin.ask(case.problem, questions)
-        tree, work = ask_core(case, questions)
-        values = tree.value[tree.apply(make_source(questions, case.n_categories), 1)]
+        values, work = ask_core(case, questions)
         assert values.tolist() == [answers.values[k] for k in range(len(questions))], case
         assert work["nodes_grown"] == answers.nodes_grown, case
         assert work["rows_scanned"] == answers.rows_scanned, case
+        assert work["stack_words"] == answers.stack_words, case
 
 
 def draw_questions(rng, case):
@@ -88,13 +89,13 @@ def ask_core(case: Case, questions):
         weights,
         np.arange(len(questions), dtype=np.uint32),
     )
-    family = grow_family(
+    answers, work = ask_family(
         make_table(case),
         Target(np.array(case.target, dtype=kind), classes),
         [member],
         questions=make_source(questions, case.n_categories),
     )
-    return family.trees[0], family.work
+    return answers[0], work
 
 
 def test_bags_are_functions_of_their_keys():
@@ -275,6 +276,19 @@ def test_less_is_grown_where_less_is_asked():
     single = lazy.work_
     assert single["nodes_grown"] > 5 * batch["nodes_grown"]
     assert single["stack_words"] == batch["stack_words"]
+    assert one["peak_bytes"] == batch["peak_bytes"] == single["peak_bytes"] == whole["peak_bytes"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_one_order_of_the_rows_per_thread_is_what_grows_with_the_data(n_jobs):
+    numbers = np.random.default_rng(BASE_SEED).normal(size=(2000, 6))  # an order per column
+    lazy = LazyBaggingClassifier(n_estimators=8, random_state=0, n_jobs=n_jobs)
+    lazy.fit(numbers, numbers[:, 0] > 0.1).predict(numbers)
+    n_rows = max(np.count_nonzero(draw_counts(0, number, 2000)) for number in range(8))
+    order = 4 * n_rows * (1 + 6)
+    assert order <= lazy.work_["peak_bytes"] <= n_jobs * order
+    lazy.predict(numbers[:1])
+    assert n_rows < lazy.work_["stack_words"] < 3 * n_rows
 
 
 def test_work_is_that_of_the_plain_twin_for_a_whole_estimator():
@@ -349,6 +363,14 @@ def test_a_lazy_estimator_can_be_pickled_with_its_rows():
     lazy.fit(X, MANY)
     copy = pickle.loads(pickle.dumps(lazy))
     assert_same_bits(copy.predict_proba(TEST.X), lazy.predict_proba(TEST.X))
+
+
+def test_a_model_file_holds_no_rows_and_so_no_lazy_estimator(tmp_path):
+    for is_bagged, twin_name in [(False, "DecisionTreeClassifier"), (True, "BaggingClassifier")]:
+        _, lazy = make_pair(TWO, is_bagged)
+        with pytest.raises(ParameterError, match=f"no training rows.*twin, {twin_name}, which"):
+            save(lazy.fit(X, TWO), tmp_path / "model.treefold")
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_batch_may_be_empty_where_it_may_be_for_a_tree():

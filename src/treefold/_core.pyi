@@ -145,11 +145,29 @@ def grow_family(
     sharing: str,
     n_threads: int,
     report: Callable[[int], None] | None = None,
-    questions: Source | None = None,
 ) -> tuple[list[Tree], dict[str, Any]]:
     """The exact trees of all members (rows, weights, rules, asked), and what was done for them.
     rows: ascending, None for all. weights: instead of sample_weight. sharing: "none", "overlap"
     or "folds"; the trees are the same."""
+
+def answer_family(
+    table: Table,
+    target: NDArray[np.int32] | NDArray[np.float64],
+    n_classes: int,
+    sample_weight: NDArray[np.float64] | None,
+    members: list[
+        tuple[
+            NDArray[np.uint32] | None,
+            NDArray[np.float64] | None,
+            Rules,
+            NDArray[np.uint32] | None,
+        ]
+    ],
+    n_threads: int,
+    questions: Source | None = None,
+) -> tuple[list[NDArray[np.float64]], dict[str, Any]]:
+    """What the tree of each member says of the rows that ask it (of the questions, or of the table
+    if there are none): max(1, n_classes) numbers each, row by row. No tree is kept."""
 
 class Tree:
     """A grown tree: one array per field, in preorder. All arrays are read-only views."""

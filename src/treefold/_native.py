@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Source,
         Table,
         Tree,
+        answer_family,
         build,
         grow,
         grow_family,
@@ -35,6 +36,7 @@ else:
     Rules, Source, Table, Tree = _chosen.Rules, _chosen.Source, _chosen.Table, _chosen.Tree
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
+    answer_family = _chosen.answer_family
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
-__all__ += ["build", "grow", "grow_family", "leave_one_out", "read_lines"]
+__all__ += ["answer_family", "build", "grow", "grow_family", "leave_one_out", "read_lines"]

@@ -6,6 +6,7 @@ decision trees"). What is grown equals the whole tree along the way, so that pre
 of the eager twin, bit for bit, for any order and any division into batches.
 """
 
+from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
@@ -71,13 +72,10 @@ class LazyEnsemble(BaseEnsemble):
     def _ask(self, bags: Bags, lines: NDArray[np.float64], ballot: Ballot, work: Work) -> None:
         n_threads = effective_n_jobs(self.n_jobs)
         batches = split_batches(len(lines), self.strategy)
-        sources = [_open_lines(bags.table, lines[batch]) for batch in batches]
-        questions = _open_lines(bags.table, lines)
-        grown = bags.grow_for(batches, n_threads, work, questions)
-        for place, (batch, tree) in enumerate(grown):
-            leaves = tree.apply(sources[place % len(batches)], n_threads)
-            ballot.add(tree.value.take(leaves, axis=0), batch)
-            work.add_tree(tree, leaves)
+        questions = _open_columns(lines, bags.table.schema)
+        answers = bags.ask(batches, n_threads, work, questions)
+        for batch, values in zip(cycle(batches), answers, strict=False):
+            ballot.add(values, batch)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -100,11 +98,6 @@ def split_batches(n_rows: int, strategy: str) -> list[NDArray[np.uint32]]:
     """Number the rows that ask together."""
     rows = np.arange(n_rows, dtype=np.uint32)
     return [rows] if strategy == "batched" else np.split(rows, n_rows)
-
-
-def _open_lines(table: Table, lines: NDArray[np.float64]) -> _native.Source:
-    """Open rows that have been read already."""
-    return _open_columns(np.ascontiguousarray(lines), table.schema)
 
 
 def _open_columns(lines: NDArray[np.float64], schema: Any) -> _native.Source:

@@ -6,7 +6,7 @@ for it, and when. A row that is drawn twice counts twice.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treefold import _native
 from treefold.estimator import BaseDecisionTree
-from treefold.family import Member, grow_family
+from treefold.family import Member, ask_family, grow_family
 from treefold.rules import make_rules
 from treefold.table import Table
 from treefold.target import Target, select_rows
@@ -22,6 +22,7 @@ from treefold.target import Target, select_rows
 __all__ = ["Bags", "Work", "draw_counts"]
 
 _MOST_TREES, _MOST_ROWS = 8, 2**22  # that grow in one call, and are in memory at one time
+_NODE_WORDS = 4  # as the paper counts: column, condition, two children
 _HALF = np.uint64(32)
 
 
@@ -49,38 +50,19 @@ class Work:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
 
-    def add_tree(self, tree: _native.Tree, leaves: NDArray[np.int64] | None = None) -> None:
-        """Count the words of a tree: of the recursion that grows it, or only what leads to some
-        leaves; and of the tree itself, unless it is grown for these leaves and forgotten.
-        """
-        words = _count_stack(tree)
-        self._raise_to("stack_words", words.max() if leaves is None else words[leaves].max())
-        self._add_to("model_words", 4 * tree.node_count if leaves is None else 0)
-
-    def add_growth(self, work: dict[str, Any]) -> None:
-        """Add what the core has counted."""
+    def add_growth(self, work: dict[str, Any], model_words: int = 0) -> None:
+        """Add what the core has counted, and what is kept of it."""
         for name in ("nodes_grown", "rows_scanned", "split_evaluations"):
             self._add_to(name, work[name])
-        self._raise_to("peak_bytes", work["peak_bytes"])
+        for name in ("stack_words", "peak_bytes"):
+            self._raise_to(name, work[name])
+        self._add_to("model_words", model_words)
 
     def _add_to(self, name: str, count: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + int(count)
 
     def _raise_to(self, name: str, count: int) -> None:
         self.counts[name] = max(self.counts.get(name, 0), int(count))
-
-
-def _count_stack(tree: _native.Tree) -> NDArray[np.int64]:
-    """Count the rows of each node and of all nodes above it: what a recursion holds there."""
-    right = tree.children_right
-    total = tree.n_node_samples.astype(np.int64)
-    level = np.zeros(1, dtype=np.int64)
-    while len(level):
-        parents = level[right[level] >= 0]
-        total[parents + 1] += total[parents]  # preorder: the left child comes next
-        total[right[parents]] += total[parents]
-        level = np.concatenate([parents + 1, right[parents]])
-    return total
 
 
 @dataclass(frozen=True)
@@ -118,19 +100,22 @@ class Bags:
 
     def grow(self, n_threads: int, work: Work) -> Iterator[_native.Tree]:
         """Grow whole trees, bag by bag."""
-        members = (self.make_member(number) for number in range(self.n_bags))
-        for tree in self._grow(members, n_threads, work):
-            work.add_tree(tree)
-            yield tree
+        for members in self._group(self.make_member(number) for number in range(self.n_bags)):
+            family = grow_family(
+                self.table._native, self.target, members, sharing="none", n_threads=n_threads
+            )
+            n_nodes = sum(tree.node_count for tree in family.trees)
+            work.add_growth(family.work, model_words=_NODE_WORDS * n_nodes)
+            yield from family.trees
 
-    def grow_for(
+    def ask(
         self,
         batches: Sequence[NDArray[np.uint32]],
         n_threads: int,
         work: Work,
         questions: _native.Source | None = None,
-    ) -> Iterator[tuple[NDArray[np.uint32], _native.Tree]]:
-        """Grow, bag by bag, what each batch of rows asks for: the batch, and its part of the tree.
+    ) -> Iterator[NDArray[np.float64]]:
+        """Answer each batch of rows, bag by bag, and grow only what it reaches.
 
         Rows are those of the questions, or of the table if there are none.
         """
@@ -140,40 +125,20 @@ class Bags:
                 whole = self.make_member(number)
                 yield from (replace(whole, asked=batch) for batch in batches)
 
-        trees = self._grow(make_members(), n_threads, work, questions)
-        yield from zip(cycle(batches), trees, strict=False)
+        for members in self._group(make_members()):
+            answers, done = ask_family(
+                self.table._native,
+                self.target,
+                members,
+                n_threads=n_threads,
+                questions=questions,
+            )
+            work.add_growth(done)
+            yield from answers
 
-    def _grow(
-        self,
-        members: Iterable[Member],
-        n_threads: int,
-        work: Work,
-        questions: _native.Source | None = None,
-    ) -> Iterator[_native.Tree]:
+    def _group(self, members: Iterable[Member]) -> Iterator[Sequence[Member]]:
+        """Take as many at a time as one call may have."""
         most = max(1, min(_MOST_TREES, _MOST_ROWS // self.table.n_rows))
-        waiting: list[Member] = []
-        for member in members:
-            waiting.append(member)
-            if len(waiting) == most:
-                yield from self._grow_some(waiting, n_threads, work, questions)
-                waiting = []
-        if waiting:
-            yield from self._grow_some(waiting, n_threads, work, questions)
-
-    def _grow_some(
-        self,
-        members: Sequence[Member],
-        n_threads: int,
-        work: Work,
-        questions: _native.Source | None,
-    ) -> list[_native.Tree]:
-        family = grow_family(
-            self.table._native,
-            self.target,
-            members,
-            sharing="none",
-            n_threads=n_threads,
-            questions=questions,
-        )
-        work.add_growth(family.work)
-        return family.trees
+        waiting = iter(members)
+        while some := list(islice(waiting, most)):
+            yield some

@@ -16,7 +16,7 @@ from treefold import _native
 from treefold.progress import Progress
 from treefold.target import Target
 
-__all__ = ["Family", "Member", "Sharing", "grow_family"]
+__all__ = ["Family", "Member", "Sharing", "ask_family", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
 _FEW_CODES = 32
@@ -52,7 +52,6 @@ def grow_family(
     n_threads: int = 1,
     progress: Progress | None = None,
     work_per_row: float = 1.0,
-    questions: _native.Source | None = None,
 ) -> Family:
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
@@ -64,15 +63,43 @@ def grow_family(
         target.values,
         target.n_classes,
         target.weights,
-        [(member.rows, member.weights, member.rules, member.asked) for member in members],
+        _list_fields(members),
         mode,
         n_threads,
         bar.watch(work_per_row * n_rows, n_rows),
-        questions,
     )
     bar.advance(work_per_row * n_rows)
     seconds = time.perf_counter() - start
     return Family(trees, _divide_time(seconds, trees), {"mode": mode, **work})
+
+
+def ask_family(
+    table: _native.Table,
+    target: Target,
+    members: Sequence[Member],
+    *,
+    n_threads: int = 1,
+    questions: _native.Source | None = None,
+) -> tuple[list[NDArray[np.float64]], dict[str, Any]]:
+    """Let each member answer the rows that ask it: class shares or a number, one line per row.
+
+    Only what they reach is grown, and nothing of it is kept. Rows are those of the questions, or of
+    the table if there are none.
+    """
+    answers, work = _native.answer_family(
+        table,
+        target.values,
+        target.n_classes,
+        target.weights,
+        _list_fields(members),
+        n_threads,
+        questions,
+    )
+    return [each.reshape(-1, max(1, target.n_classes)) for each in answers], work
+
+
+def _list_fields(members: Sequence[Member]) -> list[Any]:
+    return [(member.rows, member.weights, member.rules, member.asked) for member in members]
 
 
 def _choose_sharing(table: _native.Table, members: Sequence[Member]) -> str:

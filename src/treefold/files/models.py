@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.asking import LazyEnsemble
 from treefold.exceptions import ModelFileError, ParameterError
 from treefold.files.codec import (
     Arrays,
@@ -34,6 +35,12 @@ _OF_THE_MACHINE = ("n_jobs", "verbose")
 def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Say everything that makes a fitted model, in the words of JSON, and its arrays."""
     name = type(model).__name__
+    if isinstance(model, LazyEnsemble):
+        raise ParameterError(
+            f"A model file holds no training rows, and {name} answers from them. Save its eager "
+            f"twin, {name.removeprefix('Lazy')}, which predicts the same; or write it by "
+            "joblib.dump, with its rows."
+        )
     if name not in _HOMES or type(model) is not _find_class(name):
         raise ParameterError(
             f"save writes treefold's own models, not {reprlib.repr(model)}. Give it the fitted "

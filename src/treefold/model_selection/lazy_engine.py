@@ -3,13 +3,13 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from treefold import _native
 from treefold.asking import LazyEnsemble, split_batches
 from treefold.bags import Bags, Work
 from treefold.ballot import Ballot
@@ -89,13 +89,9 @@ class LazyEngine(Engine):
         ballot = Ballot(len(rows), bags.target.n_classes, self._estimator.voting)
         asked = np.ascontiguousarray(rows, dtype=np.uint32)
         places = split_batches(len(rows), self._estimator.strategy)
-        sources = [_open_rows(bags, asked[each]) for each in places]
-        grown = bags.grow_for([asked[each] for each in places], n_threads, work)
-        for number, (_, tree) in enumerate(grown):
-            batch = number % len(places)
-            leaves = tree.apply(sources[batch], n_threads)
-            ballot.add(tree.value.take(leaves, axis=0), places[batch])
-            work.add_tree(tree, leaves)
+        answers = bags.ask([asked[each] for each in places], n_threads, work)
+        for place, values in zip(cycle(places), answers, strict=False):
+            ballot.add(values, place)
         return ballot.count(bags.n_bags)
 
     def _score(
@@ -124,12 +120,6 @@ class LazyEngine(Engine):
             error_score=judge.error_score,
         )
         return judge.arrange(found, 1)[0]
-
-
-def _open_rows(bags: Bags, rows: NDArray[np.uint32]) -> _native.Source:
-    source = _native.Source(len(rows), bags.table.n_columns)
-    source.add_table(bags.table._native, rows)
-    return source
 
 
 def _predict(
