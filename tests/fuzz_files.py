@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 from numpy.random import Generator
-from saved_models import make_saved
+from saved_models import make_ensembles, make_saved
 
 from treefold import ModelFileError, export_text
 from treefold.files import dump_bytes, load_bytes
@@ -30,6 +30,7 @@ from treefold.files.container import _MARK, _digest
 SLOW = 5.0  # seconds for one file
 ROOM = 2 * 2**30  # bytes of memory on top of what the process has
 KINDS = ("DecisionTreeClassifier", "DecisionTreeRegressor", "DecisionTreeClassifierCV", "Forest")
+KINDS += ("BaggingClassifier", "BaggingRegressor")
 ODD_NUMBERS = [
     0,
     1,
@@ -249,6 +250,9 @@ CHANGES: list[Callable[[Generator, bytes], bytes]] = [
 
 def use(model: Any) -> None:
     """Do with a model what a user would: nothing may go wrong."""
+    if hasattr(model, "estimators_"):
+        use_ensemble(model)
+        return
     tree = model.tree_
     n_columns = tree.n_features
     rows = np.tile([[0.0], [1.5], [-1e300], [np.nan]], (1, n_columns))
@@ -271,6 +275,18 @@ def use(model: Any) -> None:
         assert repr(model.evaluation_)
         assert model.evaluation_.to_dict()
         export_text(model, show_stability=True)
+    load_bytes(dump_bytes(model))
+
+
+def use_ensemble(model: Any) -> None:
+    for tree in model.estimators_:
+        use(tree)
+    schema = model._schema
+    rows = np.tile([[0.0], [1.5], [-1e300], [np.nan]], (1, schema.n_columns))
+    if schema.is_plain and schema.names is None:
+        assert np.isfinite(model.predict(rows)).all()
+    assert repr(model)
+    assert model.work_ is not None
     load_bytes(dump_bytes(model))
 
 
@@ -299,7 +315,8 @@ def make_case(rng: Generator, originals: list[bytes]) -> tuple[str, bytes]:
 
 
 def make_originals() -> list[bytes]:
-    return [dump_bytes(saved.model) for saved in make_saved().values()]
+    everything = [*make_saved().values(), *make_ensembles().values()]
+    return [dump_bytes(saved.model) for saved in everything]
 
 
 def main(n_files: int, seed: int) -> None:

@@ -8,6 +8,8 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from treefold import (
+    BaggingClassifier,
+    BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeClassifierCV,
     DecisionTreeRegressor,
@@ -74,4 +76,23 @@ def make_saved() -> dict[str, Saved]:
         "one leaf": Saved(DecisionTreeClassifier().fit(numbers, np.zeros(400)), plain_rows),
         "classes CV": Saved(full.fit(frame, three), rows),
         "numbers CV": Saved(by_split.fit(frame, score), rows),
+    }
+
+
+@cache
+def make_ensembles() -> dict[str, Saved]:
+    """All ensembles by name."""
+    frame, rows = make_frame(400, 0), make_frame(600, 1)
+    score = make_score(frame)
+    three = np.array(["low", "mid", "o'hara"])[np.digitize(score, np.quantile(score, [0.3, 0.6]))]
+    hard = BaggingClassifier(
+        n_estimators=3, voting="hard", max_depth=4, class_weight="balanced", random_state=1
+    )
+    random = np.random.RandomState(2)
+    drawn = BaggingRegressor(n_estimators=2, max_features=2, max_depth=4, random_state=random)
+    columns = ["plain", "narrow", "whole"]
+    numbers, plain_rows = (each[columns].to_numpy(dtype=float) for each in (frame, rows))
+    return {
+        "classes, bags": Saved(hard.fit(frame, three), rows),
+        "numbers, bags": Saved(drawn.fit(numbers, score), plain_rows),
     }

@@ -149,6 +149,33 @@ def test_the_threshold_decides_about_the_class_asked_for(model: Path, answers: A
     assert other["prediction"].to_pylist() == np.where(no >= 0.2, "no", "yes").tolist()
 
 
+def test_the_threshold_is_about_the_class_that_fit_looked_for(
+    model: Path, answers: Any, tmp_path: Path
+) -> None:
+    other = tmp_path / "no.treefold"
+    found = fit(LOANS, "default", "--cv", 3, "--positive", "no", "--model", other).out
+    assert "--positive" not in found.splitlines()[-1]
+    no = np.array(answers["probability_no"])
+    low = predict(other, LOANS, "--threshold", "0.9")["prediction"].to_pylist()
+    assert low == np.where(no >= 0.9, "no", "yes").tolist()
+    yes = predict(other, LOANS, "--threshold", "0.2", "--positive", "yes")
+    assert yes == predict(model, LOANS, "--threshold", "0.2")
+
+
+def test_an_ensemble_answers_too(tmp_path: Path) -> None:
+    loans = csv.read_csv(LOANS, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    X, y = loans.drop_columns(["default"]), np.array(loans["default"])
+    bags = treefold.BaggingClassifier(n_estimators=3, max_depth=3, random_state=0).fit(X, y)
+    path = tmp_path / "bags.treefold"
+    treefold.save(bags, path)
+    answers = predict(path, LOANS, "--proba")
+    assert answers["prediction"].to_pylist() == bags.predict(X).tolist()
+    np.testing.assert_array_equal(answers["probability_yes"], bags.predict_proba(X)[:, 1])
+    assert_mistake(run("predict", path, LOANS, "--explain"), "this model has 3")
+    for form in ("text", "json", "dot", "sql", "svg"):
+        assert_mistake(run("show", path, "--format", form), "One tree can be written")
+
+
 def test_explanations_and_identifiers_stand_beside_the_answers(model: Path) -> None:
     table = predict(model, LOANS, "--explain", "--id", "application_date")
     assert table.column_names == ["application_date", "prediction", "because"]

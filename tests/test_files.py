@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.tree
+from fuzz_files import read, write
 from numpy.testing import assert_array_equal
-from saved_models import make_saved
+from saved_models import make_ensembles, make_saved
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import treefold
@@ -85,6 +86,67 @@ def test_everything_else_is_equal_too(name: str) -> None:
     for key in ours.keys() - NOT_STORED - {"cv"}:
         assert repr(ours[key]) == repr(theirs[key]), key
     assert dump_bytes(model) == dump_bytes(twin)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", list(make_ensembles()))
+def test_ensembles_come_back_as_they_were(name: str, way: str) -> None:
+    model, rows = make_ensembles()[name]
+    twin = WAYS[way](model)
+    assert type(twin) is type(model)
+    assert model.predict(rows).tobytes() == twin.predict(rows).tobytes()
+    if hasattr(model, "predict_proba"):
+        assert model.predict_proba(rows).tobytes() == twin.predict_proba(rows).tobytes()
+        assert_array_equal(model.classes_, twin.classes_)
+    assert model.work_ == twin.work_
+    assert len(model.estimators_) == len(twin.estimators_)
+    for ours, theirs in zip(model.estimators_, twin.estimators_, strict=True):
+        assert ours.get_params() == theirs.get_params()
+        assert treefold.export_text(ours) == treefold.export_text(theirs)
+        assert_array_equal(ours.predict(rows), theirs.predict(rows))
+    assert dump_bytes(model) == dump_bytes(twin)
+    for key in model.get_params().keys() - NOT_STORED - {"random_state"}:
+        assert getattr(model, key) == getattr(twin, key)
+
+
+def test_ensembles_without_a_tree_or_with_other_classes_are_refused() -> None:
+    data = dump_bytes(make_ensembles()["classes, bags"].model)
+    changes: dict[str, Any] = {
+        "has no trees": lambda model: model.update(trees=[]),
+        "'voting' parameter": lambda model: model["params"].update(voting="loud"),
+        "'n_estimators' parameter": lambda model: model["params"].update(n_estimators=0),
+        "'peak_bytes' is -1": lambda model: model["work"].update(peak_bytes=-1),
+        "'max_features' is 99": lambda model: model.update(max_features=99),
+        "labels stand for": lambda model: model["classes"]["$text"].pop(),
+        "'schema' is missing": lambda model: model.pop("schema"),
+    }
+    for message, change in changes.items():
+        document, arrays = read(data)
+        change(document["model"])
+        if not document["model"]["trees"]:
+            arrays.clear()
+        with pytest.raises(ModelFileError, match=message):
+            load_bytes(write(document, arrays))
+    document, arrays = read(data)
+    document["model"]["trees"][1]["n_classes"] = 1
+    arrays["trees.1.value"] = np.ones(len(arrays["trees.1.feature"]))
+    with pytest.raises(ModelFileError, match="different classes"):
+        load_bytes(write(document, arrays))
+
+
+def test_of_two_classes_the_one_to_find_comes_back() -> None:
+    model = clone(make_saved()["booleans"].model).fit([[0.0], [1.0]], ["no", "yes"])
+    assert not hasattr(load_bytes(dump_bytes(model)), "_positive")
+    model._positive = 0
+    for way in WAYS.values():
+        assert way(model)._positive == 0
+    assert not hasattr(model.fit([[0.0], [1.0]], [3, 4]), "_positive")
+    model._positive = 1
+    document, arrays = read(dump_bytes(model))
+    for wrong in (2, -1, "yes", True, None):
+        document["model"]["positive"] = wrong
+        with pytest.raises(ModelFileError, match="positive"):
+            load_bytes(write(document, arrays))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("CV")])
@@ -202,6 +264,18 @@ def test_only_fitted_models_of_the_library_are_saved(tmp_path: Path) -> None:
     class Own(DecisionTreeClassifier):
         pass
 
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2)
+    search.fit([[0.0], [1.0]] * 4, [0, 1] * 4)
+    hints = {
+        r"save\(search.best_estimator_": search,
+        r"save\(pipeline\[-1\]": make_pipeline(fitted),
+    }
+    for hint, other in hints.items():
+        with pytest.raises(ValueError, match=hint):
+            save(other, path)
+    save(search.best_estimator_, path)
+    assert load(path).predict([[1.0]]) == [1]
+    path.unlink()
     others = [make_pipeline(fitted), sklearn.tree.DecisionTreeClassifier(), None, fitted.tree_]
     for other in [*others, Own().fit([[0.0], [1.0]], [0, 1])]:
         with pytest.raises(ValueError, match="save writes treefold's own models"):
@@ -295,7 +369,7 @@ def read_answers(name: str) -> tuple[pd.DataFrame, list[str]]:
     return rows, list(answers)
 
 
-@pytest.mark.parametrize("kind", ["classifier_cv", "regressor"])
+@pytest.mark.parametrize("kind", ["bagging", "classifier_cv", "regressor"])
 @pytest.mark.parametrize("form", range(1, FORMAT + 1))
 def test_a_file_of_every_format_keeps_loading(kind: str, form: int) -> None:
     rows, answers = read_answers(f"{kind}.csv")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from treefold import DecisionTreeClassifierCV, DecisionTreeRegressor, save
+from treefold import BaggingClassifier, DecisionTreeClassifierCV, DecisionTreeRegressor, save
 from treefold.files.container import FORMAT
 from treefold.model import _FORMAT
 
@@ -24,7 +24,9 @@ def main() -> None:
     frame.loc[rng.random(300) < 0.1, "age"] = np.nan
     frame.loc[rng.random(300) < 0.1, "town"] = None
     score = frame["age"].fillna(30) + 20 * (frame["town"] == "Ulm") + rng.normal(size=300)
+    bags = BaggingClassifier(n_estimators=3, max_depth=3, random_state=0)
     models = {
+        "bagging": bags.fit(frame, np.where(score > 30, "yes", "no")),
         "classifier_cv": DecisionTreeClassifierCV().fit(frame, np.where(score > 30, "yes", "no")),
         "regressor": DecisionTreeRegressor(max_leaf_nodes=12).fit(frame, score),
     }

@@ -51,10 +51,10 @@ class _Bagging(BaseEnsemble):
         return bags.grow(effective_n_jobs(self.n_jobs), work)
 
     def _make_fitted(self, bags: Bags, native: Any) -> Any:
-        tree = type(bags.tree)(**bags.tree.get_params(deep=False))
         missing = np.flatnonzero(bags.table._native.has_missing)
         n_tried = bags.make_member(0).rules.max_features
-        return tree._become(Tree(native, bags.table.schema, missing), bags.target.classes, n_tried)
+        tree = Tree(native, bags.table.schema, missing)
+        return self._make_unchecked()._become(tree, bags.target.classes, n_tried)
 
     def _average(self, X: Any) -> NDArray[np.float64]:
         source = self._open_rows(X)

@@ -184,7 +184,7 @@ def _make_predict() -> Callable[..., None]:
         ] = None,
         positive: Annotated[
             str | None,
-            Option(metavar="LABEL", help="The class that the threshold is about; else the last."),
+            Option(metavar="LABEL", help="The class that the threshold is about; else as in fit."),
         ] = None,
         explain: Annotated[bool, Option("--explain", help="Add the rule of every row.")] = False,
         id: Annotated[

@@ -12,6 +12,7 @@ from treefold.bags import Bags, Work
 from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import ParameterError
 from treefold.rules import check_parameters, draw_seed, is_whole
+from treefold.schema import Schema
 from treefold.table import encode, open_rows
 from treefold.target import Target
 from treefold.threads import effective_n_jobs
@@ -46,12 +47,15 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     def _make_tree(self) -> BaseDecisionTree:
         """Make the tree whose parameters all trees have; raises if they have no meaning."""
-        names = self._tree().get_params(deep=False).keys() & self.get_params(deep=False).keys()
-        given = {name: getattr(self, name) for name in names - {"n_jobs", "random_state"}}
-        tree: BaseDecisionTree = self._tree(**given, random_state=0)
+        tree = self._make_unchecked()
         self._check_own()
         check_parameters(self._stand_in(tree), tree._criteria)
         return tree
+
+    def _make_unchecked(self) -> BaseDecisionTree:
+        names = self._tree().get_params(deep=False).keys() & self.get_params(deep=False).keys()
+        given = {name: getattr(self, name) for name in names - {"n_jobs", "random_state"}}
+        return self._tree(**given, random_state=0)
 
     def _stand_in(self, tree: BaseDecisionTree) -> Any:
         """Let messages name this class, which has some parameters only."""
@@ -91,7 +95,10 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     def _remember(self, bags: Bags, **facts: Any) -> Self:
         """Change the estimator, all at once: nothing here can fail."""
-        schema, classes = bags.table.schema, bags.target.classes
+        return self._become(bags.table.schema, bags.target.classes, **facts)
+
+    def _become(self, schema: Schema, classes: NDArray[Any] | None, **facts: Any) -> Self:
+        """Turn this into a fitted ensemble."""
         self.__dict__.pop("feature_names_in_", None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names

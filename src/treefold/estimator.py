@@ -75,6 +75,7 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.n_features_in_ = tree.schema.n_columns
         self.n_outputs_ = 1
         self.max_features_ = max_features
+        self.__dict__.pop("_positive", None)
         if classes is not None:
             self.classes_ = classes
             self.n_classes_ = len(classes)

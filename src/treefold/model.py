@@ -242,13 +242,17 @@ class Tree:
     @classmethod
     def _from_state(cls, state: Any) -> "Tree":
         """Make the tree of a state, after a check of all of it."""
+        return cls._from_arrays(state, schema_from_state(take(state, "schema", dict)))
+
+    @classmethod
+    def _from_arrays(cls, state: Any, schema: Schema) -> "Tree":
+        """Make the tree of a state, whose columns are known."""
         form = take(state, "format", int)
         if form != _FORMAT:
             raise ModelFileError(
                 f"This tree was written in format {form}; this version of treefold reads format "
                 f"{_FORMAT}. Load it with the version that wrote it."
             )
-        schema = schema_from_state(take(state, "schema", dict))
         n_classes = take_count(state, "n_classes", 0, 2**31 - 1)
         n_columns = schema.n_columns
         missing = take_array(state, "missing_columns", np.int64, None)

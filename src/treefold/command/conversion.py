@@ -31,9 +31,15 @@ class Converter:
     unseen: dict[str, set[str]] = field(default_factory=dict)  # categories by column
 
     @property
+    def schema(self) -> Any:
+        """What the model knows of its columns; the trees of an ensemble know the same."""
+        model = self.model.estimators_[0] if hasattr(self.model, "estimators_") else self.model
+        return model.tree_.schema
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns that the model needs."""
-        names = self.model.tree_.schema.names
+        names = self.schema.names
         if names is None:
             raise UserError("The model was fitted without column names; predict with it in Python.")
         return [str(name) for name in names]
@@ -57,7 +63,7 @@ class Converter:
             raise UserError(f"{self.file} lacks the {word} {listed}{more}, which the model needs.")
 
     def _convert(self, place: int, name: str, column: Any, first_row: int) -> Any:
-        schema = self.model.tree_.schema
+        schema = self.schema
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         family = schema.families.get(place, "number")

@@ -171,8 +171,6 @@ def _suggest(found: dict[str, Any], options: FitOptions) -> str:
     thresholds = found["thresholds"]
     if thresholds is not None:
         command += ["--threshold", f"{thresholds['best']['threshold']:.2f}"]
-    if options.positive is not None:
-        command += ["--positive", options.positive]
     return shlex.join(command)
 
 

@@ -75,4 +75,6 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:
         raise UserError(shorten(error)) from error
+    if study.target.is_binary:
+        model._positive = study.target.classes.index(study.target.positive)
     return model, evidence

@@ -114,8 +114,11 @@ class _Answerer:
         self.classes: list[Any] = getattr(model, "classes_", np.empty(0)).tolist()
         check_output(options.output)
         self._check_classes()
-        self.values: NDArray[np.float64] = model.tree_.value[:, 0]
-        self.predictions = self._predict_nodes()
+        self.is_ensemble = hasattr(model, "estimators_")
+        if options.explain and self.is_ensemble:
+            raise UserError(
+                f"--explain is for one tree, but this model has {len(model.estimators_)}."
+            )
         self.reasons = describe_paths(model) if options.explain else None
 
     def _check_classes(self) -> None:
@@ -132,34 +135,45 @@ class _Answerer:
                 f"its classes are '{self.classes[0]}' and '{self.classes[1]}'."
             )
 
-    def _predict_nodes(self) -> Any:
-        """What each node answers."""
+    def _decide(self, values: NDArray[np.float64]) -> Any:
+        """What rows are answered: a number, or the class that their shares speak for."""
         if not self.classes:
-            return pa.array(self.values[:, 0])
-        places = self.values.argmax(axis=1)
-        options = self.options
-        if options.threshold is not None:
-            positive = 1
-            if options.positive is not None:
-                positive = list(map(str, self.classes)).index(options.positive)
-            is_called = self.values[:, positive] >= options.threshold
+            return pa.array(values[:, 0])
+        places = values.argmax(axis=1)
+        if self.options.threshold is not None:
+            positive = self._find_positive()
+            is_called = values[:, positive] >= self.options.threshold
             places = np.where(is_called, positive, 1 - positive)
         return pa.array(self.classes).take(pa.array(places))
+
+    def _find_positive(self) -> int:
+        """The class that is named, or that fit was told to look for, or the last one."""
+        if self.options.positive is not None:
+            return list(map(str, self.classes)).index(self.options.positive)
+        return int(getattr(self.model, "_positive", 1))
 
     def answer(self, X: Any, batch: Any) -> Any:
         """Answer one batch."""
         try:
-            leaves = self.model.tree_.find_leaves(X, "the model", self.options.jobs)
+            values, leaves = self._ask(X)
         except ValueError as error:
             raise UserError(shorten(error)) from None
-        places = pa.array(leaves)
         columns: dict[str, Any] = {}
         if self.options.id is not None:
             columns[self.options.id] = batch[self.options.id]
-        columns["prediction"] = self.predictions.take(places)
+        columns["prediction"] = self._decide(values)
         if self.options.proba:
             for place, label in enumerate(self.classes):
-                columns[f"probability_{label}"] = pa.array(self.values[leaves, place])
+                columns[f"probability_{label}"] = pa.array(values[:, place])
         if self.reasons is not None:
-            columns["because"] = self.reasons.take(places)
+            columns["because"] = self.reasons.take(pa.array(leaves))
         return pa.table(columns)
+
+    def _ask(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+        """What the model says of each row, and the leaves of one tree."""
+        if self.is_ensemble:
+            self.model.n_jobs = self.options.jobs
+            return self.model._average(X), None
+        tree = self.model.tree_
+        leaves = tree.find_leaves(X, "the model", self.options.jobs)
+        return tree.value[:, 0].take(leaves, axis=0), leaves

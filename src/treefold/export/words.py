@@ -31,6 +31,11 @@ class Wording:
                 f"Got {type(estimator).__name__} instead."
             )
         self.tree: Tree = estimator._check_fitted()
+        if hasattr(estimator, "estimators_"):
+            raise ParameterError(
+                f"One tree can be written, but {type(estimator).__name__} has "
+                f"{len(estimator.estimators_)}. Give one of them: model.estimators_[0]."
+            )
         self.decimals = decimals
         self.names = self._choose_names(feature_names)
         classes = getattr(estimator, "classes_", None)

@@ -1,8 +1,8 @@
 """Model files: any fitted model of the library, without pickle and without training rows.
 
-    models, evidence   an estimator <-> a state, checked
-    codec              a state <-> a document that JSON can hold, and arrays
-    container          document and arrays <-> the bytes of a safetensors file, with a checksum
+    models, evidence, ensembles   an estimator <-> a state, checked
+    codec                         a state <-> a document that JSON can hold, and arrays
+    container                     document and arrays <-> the bytes of a safetensors file, with a checksum
 
 The format is described in docs/file_format.md.
 """
@@ -31,8 +31,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : DecisionTreeClassifier, DecisionTreeRegressor, or one of those that end in CV
-        A fitted model.
+    model : DecisionTree..., DecisionTree...CV or Bagging...
+        A fitted model. Of a search, `best_estimator_`.
     path : str or path
         The file to write.
 

@@ -9,6 +9,7 @@ in a document can name code.
 """
 
 import math
+import re
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _NUMBERS = frozenset(
     for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 )
 _DEEPEST = 50
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # which no two runs have in common
 _SHORT = reprlib.Repr()
 _SHORT.maxother = 200
 _TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
@@ -79,7 +81,7 @@ def describe(value: Any) -> dict[str, str]:
     """Turn a value into a short description of it."""
     if isinstance(value, NotStored):
         return {"$not_stored": value.text}
-    text = _SHORT.repr(value)
+    text = _ADDRESS.sub("", _SHORT.repr(value))
     return {"$not_stored": text if len(text) <= 200 else f"{text[:200]}..."}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from treefold.asking import LazyEnsemble
 from treefold.exceptions import ModelFileError, ParameterError
@@ -17,6 +18,7 @@ from treefold.files.codec import (
     encode,
     encode_or_describe,
 )
+from treefold.files.ensembles import become_ensemble, ensemble_to_document, trees_from_state
 from treefold.files.evidence import evidence_from_state, evidence_to_document
 from treefold.model import Tree
 from treefold.states import take, take_count
@@ -24,6 +26,8 @@ from treefold.states import take, take_count
 __all__ = ["model_from_document", "model_to_document"]
 
 _HOMES = {
+    "BaggingClassifier": "bagging",
+    "BaggingRegressor": "bagging",
     "DecisionTreeClassifier": "tree",
     "DecisionTreeClassifierCV": "tree_cv",
     "DecisionTreeRegressor": "tree",
@@ -42,20 +46,18 @@ def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
             "joblib.dump, with its rows."
         )
     if name not in _HOMES or type(model) is not _find_class(name):
-        raise ParameterError(
-            f"save writes treefold's own models, not {reprlib.repr(model)}. Give it the fitted "
-            "tree itself; pipelines and searches can be written by joblib.dump."
-        )
-    tree: Tree = model._check_fitted()
+        raise ParameterError(_explain_refusal(model))
+    model._check_fitted()
     arrays: Arrays = {}
     try:
         document = {
             "type": name,
             "params": _encode_params(model.get_params(deep=False), arrays),
             "classes": encode(getattr(model, "classes_", None), "classes", arrays),
-            "max_features": int(model.max_features_),
-            "tree": encode(tree._to_state(), "tree", arrays),
+            **_write_trees(model, arrays),
         }
+        if getattr(model, "_positive", None) is not None:
+            document["positive"] = model._positive
         if hasattr(model, "evaluation_"):
             document["evidence"] = evidence_to_document(model, arrays)
     except NotStorableError as error:
@@ -74,13 +76,41 @@ def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
         raise ModelFileError(f"it holds a {name!r}, which this version of treefold does not know")
     cls = _find_class(name)
     model = cls(**_check_params(take(state, "params", dict), cls))
+    if _HOMES[name] == "bagging":
+        trees = trees_from_state(state)
+        classes = _check_classes(state, trees[0], hasattr(cls, "predict_proba"))
+        return become_ensemble(model, trees, classes, state)
     tree = Tree._from_state(take(state, "tree", dict))
     classes = _check_classes(state, tree, hasattr(cls, "predict_proba"))
     max_features = take_count(state, "max_features", 1, tree.n_features)
     model._become(tree, classes, max_features)
     if hasattr(cls, "_tree"):  # it is cross-validated in fit
         model.__dict__.update(evidence_from_state(model, take(state, "evidence", dict)))
+    if "positive" in state:
+        model._positive = take_count(state, "positive", 0, tree._native.n_classes - 1)
     return model
+
+
+def _write_trees(model: Any, arrays: Arrays) -> dict[str, Any]:
+    if hasattr(model, "estimators_"):
+        return ensemble_to_document(model, arrays)
+    return {
+        "max_features": int(model.max_features_),
+        "tree": encode(model.tree_._to_state(), "tree", arrays),
+    }
+
+
+def _explain_refusal(model: Any) -> str:
+    """Say what to save instead of something that is no model of the library."""
+    text = f"save writes treefold's own models, not {reprlib.repr(model)}."
+    if hasattr(model, "best_estimator_"):
+        return f"{text} Save what the search has found: save(search.best_estimator_, path)."
+    if isinstance(model, Pipeline):
+        return (
+            f"{text} Save its last step, save(pipeline[-1], path), which takes rows as the steps "
+            "before it leave them; or write all of it by joblib.dump."
+        )
+    return f"{text} Give it the fitted tree itself; joblib.dump writes anything."
 
 
 def _find_class(name: str) -> Any:

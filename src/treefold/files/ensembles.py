@@ -1,0 +1,58 @@
+"""Ensembles of trees as states, and back: one schema, and the arrays of each tree."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from treefold.bags import Work
+from treefold.exceptions import ModelFileError, ParameterError
+from treefold.files.codec import Arrays, encode
+from treefold.model import Tree
+from treefold.states import schema_from_state, schema_to_state, take, take_count
+
+__all__ = ["become_ensemble", "ensemble_to_document", "trees_from_state"]
+
+_LARGEST = 2**63 - 1
+
+
+def ensemble_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Write the columns, and what each tree has besides."""
+    trees = []
+    for each in model.estimators_:
+        state = each.tree_._to_state()
+        del state["schema"]  # of all trees the same
+        trees.append(state)
+    schema = schema_to_state(model._schema)
+    return {
+        "max_features": int(model.estimators_[0].max_features_),
+        "schema": encode(schema, "schema", arrays),
+        "trees": encode(trees, "trees", arrays),
+        "work": encode(model.work_, "work", arrays),
+    }
+
+
+def trees_from_state(state: Any) -> list[Tree]:
+    """Make all trees, which share the columns and the classes."""
+    schema = schema_from_state(take(state, "schema", dict))
+    trees = [Tree._from_arrays(each, schema) for each in take(state, "trees", list)]
+    if not trees:
+        raise ModelFileError("the ensemble has no trees")
+    if len({tree._native.n_classes for tree in trees}) > 1:
+        raise ModelFileError("the trees of the ensemble have different classes")
+    return trees
+
+
+def become_ensemble(
+    model: Any, trees: list[Tree], classes: NDArray[Any] | None, state: dict[str, Any]
+) -> Any:
+    """Turn an ensemble into one that has these trees."""
+    try:
+        model._check_own()
+    except ParameterError as error:
+        raise ModelFileError(str(error)) from None
+    max_features = take_count(state, "max_features", 1, trees[0].n_features)
+    counts = take(state, "work", dict)
+    work = Work()
+    work.counts = {name: take_count(counts, name, 0, _LARGEST) for name in counts}
+    fitted = [model._make_unchecked()._become(tree, classes, max_features) for tree in trees]
+    return model._become(trees[0].schema, classes, estimators_=fitted, _work=work)
