@@ -2,7 +2,7 @@
 
     models, evidence, ensembles   an estimator <-> a state, checked
     codec                         a state <-> a document that JSON can hold, and arrays
-    container                     document and arrays <-> the bytes of a safetensors file, with a checksum
+    container                     both <-> the bytes of a safetensors file, with a checksum
 
 The format is described in docs/file_format.md.
 """
