@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from treefold.model import Tree
     from treefold.plot.trees import plot_tree
+    from treefold.reporting import report
     from treefold.table import Table
     from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from treefold.tree_cv import DecisionTreeClassifierCV, DecisionTreeRegressorCV
@@ -73,6 +74,7 @@ __all__ = [
     "model_selection",
     "plot",
     "plot_tree",
+    "report",
     "save",
 ]
 
@@ -107,6 +109,7 @@ _HOMES = {
     "export_text": "export.as_text",
     "load": "files",
     "plot_tree": "plot.trees",
+    "report": "reporting",
     "save": "files",
 }
 

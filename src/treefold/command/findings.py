@@ -96,10 +96,10 @@ def _describe_scores(result: Result) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     nested = evaluation.nested
     if nested is not None:
-        numbers = nested["split"].tolist()
-        answers = [result.evidence.nested_predictions[number] for number in numbers]
+        answers = result.evidence.nested_predictions
         rows["nested"] = _summarise(nested["test_score"], measure.sign)
-        rows["nested"].update(_measure(result, numbers, answers))
+        if answers:
+            rows["nested"].update(_measure(result, list(answers), list(answers.values())))
     scores = next(iter(evaluation.test_scores.values()))
     rows["cross_validation"] = _summarise(scores, measure.sign)
     if evaluation.predictions is not None:
@@ -109,10 +109,12 @@ def _describe_scores(result: Result) -> dict[str, Any]:
     best = int(np.nanargmax(means))
     own = [value[best] for name, value in result.model.cv_results_.items() if _is_of_split(name)]
     rows["best_on_path"] = _summarise(np.array(own), measure.sign)
-    rows["best_on_path"]["leaves"] = int(evaluation.path["n_leaves"][best])
-    rows["baseline"] = _summarise(evaluation.baseline, measure.sign)
-    if evaluation.predictions is not None:
-        rows["baseline"].update(_measure_baseline(result))
+    if "n_leaves" in evaluation.path:
+        rows["best_on_path"]["leaves"] = int(evaluation.path["n_leaves"][best])
+    if evaluation.baseline is not None:
+        rows["baseline"] = _summarise(evaluation.baseline, measure.sign)
+        if evaluation.predictions is not None:
+            rows["baseline"].update(_measure_baseline(result))
     return {
         "measure": measure.name,
         "title": measure.title,
@@ -188,6 +190,8 @@ def _describe_choice(model: Any) -> dict[str, Any]:
 def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
     """List the sizes of the chosen leaf size, from one leaf on."""
     results, index = model.cv_results_, model.best_index_
+    if "n_leaves" not in results:  # a search
+        return []
     means = results["mean_test_score"]
     sizes = [params["min_samples_leaf"] for params in results["params"]]
     same = [place for place, size in enumerate(sizes) if size == sizes[index]]

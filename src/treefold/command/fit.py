@@ -16,7 +16,7 @@ from treefold import __version__, save
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import MOST_NESTED_FOLDS, Study, fit_tree, read_weights
 from treefold.command.folds import make_folds
-from treefold.command.leakage import find_giveaways
+from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import FitOptions
@@ -142,9 +142,9 @@ def _warn(table: Table, target: Target) -> list[str]:
     names = table.feature_names
     assert names is not None
     return [
-        f"'{names[column]}' alone gives {share:.0%} of '{target.name}' away. If it is known only "
-        f"afterwards, leave it out: --drop {shlex.quote(str(names[column]))}"
+        word_giveaway(name, share, target, f": --drop {shlex.quote(name)}")
         for column, share in find_giveaways(table, target)
+        for name in [str(names[column])]
     ]
 
 

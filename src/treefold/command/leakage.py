@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from treefold.command.target import Target
 from treefold.table import Table
 
-__all__ = ["find_giveaways"]
+__all__ = ["find_giveaways", "word_giveaway"]
 
 _MOST_BINS = 256
 _ROWS_PER_BIN = 5
@@ -34,6 +34,14 @@ def find_giveaways(table: Table, target: Target) -> list[tuple[int, float]]:
         if share >= _ENOUGH:
             found.append((column, share))
     return sorted(found, key=lambda pair: -pair[1])
+
+
+def word_giveaway(name: str, share: float, target: Target, cure: str) -> str:
+    """Put a finding into words; `cure` says how to leave the column out."""
+    return (
+        f"'{name}' alone gives {share:.0%} of '{target.name}' away. If it is known only "
+        f"afterwards, leave it out{cure}"
+    )
 
 
 def _bin(table: Table, column: int, n_bins: int) -> Ints | None:

@@ -31,6 +31,8 @@ def check_report(options: FitOptions) -> None:
     if not options.report.absolute().parent.is_dir():
         folder = options.report.parent
         raise UserError(f"--report: '{options.report}' cannot be written: no folder '{folder}'.")
+    if options.report.is_dir():
+        raise UserError(f"--report: '{options.report}' is a directory, not a file.")
     if options.model is not None and options.report.absolute() == options.model.absolute():
         raise UserError(f"--report and --model both name '{options.report}'.")
 

@@ -29,12 +29,10 @@ def describe_answer(material: Material) -> dict[str, Any]:
     """Say what there is, how good it is, and which number to quote."""
     scores = material.found["scores"]
     name = next(one for one in ("nested", "cross_validation") if one in scores["rows"])
-    quoted, baseline = scores["rows"][name], scores["rows"]["baseline"]
+    quoted, baseline = scores["rows"][name], scores["rows"].get("baseline", {})
     return {
         "headline": _headline(material),
         "is_nested": name == "nested",
-        "score": _show(quoted),
-        "baseline": show_score(baseline["score"]),
         "direction": scores["direction"],
         "tiles": _tiles(material, quoted, baseline),
         "quote": _quote(material, name, quoted, baseline),
@@ -70,7 +68,7 @@ def _tiles(
         {
             "name": material.title,
             "value": _show(quoted),
-            "note": f"naive {show_score(baseline['score'])}",
+            "note": f"naive {show_score(baseline['score'])}" if baseline else "",
         }
     ]
     for name in _extras({"quoted": quoted}):
@@ -84,9 +82,7 @@ def _tiles(
     wins = _count_wins(material)
     if wins is not None:
         better, total = wins
-        tiles.append(
-            {"name": "Better than naive", "value": f"{better} of {total}", "note": "splits"}
-        )
+        tiles.append({"name": "Beats naive in", "value": f"{better} of {total}", "note": "splits"})
     chosen = material.found["chosen"]
     tiles.append(
         {"name": "Leaves", "value": f"{chosen['leaves']:,}", "note": f"depth {chosen['depth']}"}
@@ -119,12 +115,14 @@ def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict
     extras = ", ".join(
         f"{one} {_show_extra(one, quoted[one])}" for one in _extras({"quoted": quoted})
     )
+    naive = ""
+    if baseline:
+        naive = f", against {show_score(baseline['score'])} for the same answer for all"
     leaves = "1 leaf" if chosen["leaves"] == 1 else f"{chosen['leaves']:,} leaves"
     return (
         f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
         f"with a {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"
-        f"{'; ' + extras if extras else ''}), against {show_score(baseline['score'])} for the "
-        f"same answer for all; {count(_count_rows(material), 'row')}."
+        f"{'; ' + extras if extras else ''}){naive}; {count(_count_rows(material), 'row')}."
     )
 
 

@@ -14,13 +14,13 @@ from markupsafe import Markup
 
 from treefold.reporting.wording import clean
 
-__all__ = ["KINDS", "Chart", "Grid", "colour", "draw", "field", "rule_at"]
+__all__ = ["KINDS", "Chart", "Grid", "colour", "draw", "field", "look_up", "rule_at"]
 
 _NAMES = ("ink", "muted", "line", "accent", "accent-2", "warn", "band", "paper")
 KINDS = tuple(f"kind-{number}" for number in range(8))  # colours of classes
 _STAND_INS = {name: f"#0000{number + 16:02x}" for number, name in enumerate((*_NAMES, *KINDS))}
 _COLOURS = {code: f"var(--{name})" for name, code in _STAND_INS.items()}
-_DROPPED = ("class", "role", "pointer-events", "version", "width", "height")
+_DROPPED = ("class", "role", "pointer-events", "version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,12 @@ def field(name: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]:
     if kind == "quantitative":
         more["axis"] = {"tickCount": 5, **more.get("axis", {})}
     return {"field": name, "type": kind, "title": None, **more}
+
+
+def look_up(names: Sequence[str], values: Sequence[Any] | None = None) -> str:
+    """Write an expression of Vega that names each place, or value; its strings are JSON's."""
+    place = "datum.value" if values is None else f"indexof({json.dumps(values)}, datum.value)"
+    return f"{json.dumps(names)}[{place}]"
 
 
 def rule_at(values: Sequence[Mapping[str, Any]], **encoding: Any) -> dict[str, Any]:
@@ -113,6 +119,7 @@ def _config() -> dict[str, Any]:
         "titleFontSize": 12,
         "labelLimit": 150,
         "titlePadding": 8,
+        "titleLimit": 230,
         "gridColor": colour("line"),
         "domainColor": muted,
         "tickColor": muted,
@@ -124,6 +131,8 @@ def _config() -> dict[str, Any]:
         "labelFontSize": 12,
         "labelLimit": 130,
         "orient": "top",
+        "columnPadding": 26,
+        "symbolStrokeWidth": 2.5,
         "title": None,
         "offset": 4,
     }
@@ -141,6 +150,7 @@ def _config() -> dict[str, Any]:
 def _refine(svg: str, alt: str) -> Markup:
     """Give a drawing the page's colours, a name for screen readers, and no size of its own."""
     root = ElementTree.fromstring(svg)
+    del root.attrib["width"], root.attrib["height"]
     for element in root.iter():
         element.tag = element.tag.rsplit("}", 1)[-1]
         for name in [*element.attrib]:

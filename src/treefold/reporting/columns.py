@@ -1,6 +1,5 @@
 """Section 7: which columns matter on held-out rows, and what the tree makes of the first four."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.command.drawing import show_number, show_score
-from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field
+from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.dependence import Dependence, find_dependence
 from treefold.reporting.material import Material
 from treefold.reporting.wording import clean
@@ -66,17 +65,12 @@ def _draw_bars(rows: list[dict[str, Any]], title: str, grid: Grid) -> Chart | No
     shown = rows[:_MOST_BARS]
     # Names that are shown alike must not fall together: the place is the key, the name its label.
     names = {one["place"]: one["column"] for one in shown}
-    axis = {"labelExpr": _look_up(list(names.values())), "labelLimit": 170}
+    axis = {"labelExpr": look_up(list(names.values())), "labelLimit": 170}
     y = field("place", "ordinal", axis={**axis, "grid": False, "domain": False, "ticks": False})
     layers: list[dict[str, Any]] = [
         {
             "data": {"values": shown},
-            "mark": {
-                "type": "bar",
-                "color": colour("accent"),
-                "opacity": 0.8,
-                "cornerRadiusEnd": 3,
-            },
+            "mark": {"type": "bar", "color": colour("accent"), "opacity": 0.8},
             "encoding": {"y": y, "x": field("loss", title=title)},
         }
     ]
@@ -92,12 +86,6 @@ def _draw_bars(rows: list[dict[str, Any]], title: str, grid: Grid) -> Chart | No
     more = f" The first {len(shown)} of {len(rows)}." if len(rows) > len(shown) else ""
     alt = f"Columns by {title}; the first are {first}.{more}"
     return draw("What matters", alt, layers, grid, (640, 60 + 30 * len(shown)))
-
-
-def _look_up(names: list[str], values: list[Any] | None = None) -> str:
-    """An expression of Vega that gives each place its name; its strings are those of JSON."""
-    place = "datum.value" if values is None else f"indexof({json.dumps(values)}, datum.value)"
-    return f"{json.dumps(names)}[{place}]"
 
 
 # Partial dependence -----------------------------------------------------------------------------
@@ -119,7 +107,7 @@ def _choose(material: Material) -> list[int]:
             for column in range(material.tree.n_features)
         ]
         by_name = {name: column for column, name in enumerate(shown)}
-        first = [by_name[one["column"]] for one in ranked]
+        first = [by_name[one["column"]] for one in ranked if gains[by_name[one["column"]]] > 0]
         order = [*first, *(column for column in order if column not in first)]
     return order[:_FIRST]
 
@@ -131,7 +119,7 @@ def _outputs(material: Material) -> list[tuple[int, str]]:
         return [(0, "mean")]
     if target.is_binary:
         column = target.classes.index(target.positive)
-        return [(column, material.label(column))]
+        return [(column, material.label(column, 24))]
     order = np.argsort(-np.array(target.counts), kind="stable")[:_MOST_LINES].tolist()
     return [(place, material.label(place, 20)) for place in sorted(order)]
 
@@ -166,7 +154,7 @@ def _kind(outputs: list[tuple[int, str]]) -> dict[str, Any]:
         "range": [colour(KINDS[place % len(KINDS)]) for place in range(len(outputs))],
     }
     names, places = [label for _, label in outputs], [place for place, _ in outputs]
-    legend = {"labelExpr": _look_up(names, places)}
+    legend = {"labelExpr": look_up(names, places)}
     return field("kind", "nominal", scale=scale, legend=legend)
 
 
@@ -182,7 +170,7 @@ def _draw_categories(
         for place in range(len(labels))
         for output, _ in outputs
     ]
-    axis = {"labelExpr": _look_up(labels), "labelLimit": 120}
+    axis = {"labelExpr": look_up(labels), "labelLimit": 120}
     is_share = "format" in y["axis"]
     layers = [
         {

@@ -24,9 +24,12 @@ def describe_thresholds(material: Material) -> dict[str, Any] | None:
     is_positive = target.codes[answers.rows] == column
     weights = None if material.result.weights is None else material.weigh(answers.rows)
     found = list_thresholds(is_positive, answers.values[:, column], weights)
+    is_best = thresholds["half"]["threshold"] == thresholds["best"]["threshold"]
+    names = ("half",) if is_best else ("half", "best")
     return {
         "label": material.label(column),
-        "marked": [_word(thresholds[name]) for name in ("half", "best")],
+        "is_best": is_best,
+        "marked": [_word(thresholds[name]) for name in names],
         "chart": _draw(found, thresholds, material.label(column)),
         "costs": [
             {

@@ -175,7 +175,7 @@ class _Maker:
             return UNKNOWN if value is None else show_number(float(f"{value:.4g}"))
         text = percent(one.get(share))
         is_label = share == "share" and not self.material.target.is_binary
-        return f"{clean(one['class'], 20)} {text}" if is_label else text
+        return f"{clean(one['class'], 20)} · {text}" if is_label else text
 
     def _word_steadiness(self, parent: dict[str, Any] | None) -> tuple[str, int]:
         if parent is None or not parent["split"]["folds"]:

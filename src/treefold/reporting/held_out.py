@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.command.findings import Answers
-from treefold.reporting.charts import Chart, Grid, colour, draw, field
+from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.curves import calibrate, confuse, find_curve, thin
 from treefold.reporting.material import Material
 from treefold.reporting.residuals import draw_agreement, draw_residuals
@@ -19,6 +19,7 @@ __all__ = ["draw_held_out"]
 Floats = NDArray[np.float64]
 
 _MOST_CLASSES = 12
+_MOST_CURVES = 5
 _DIAGONAL = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]
 _UNIT = {"domain": [0, 1]}
 
@@ -29,6 +30,8 @@ def draw_held_out(material: Material) -> list[Chart]:
     charts = []
     if answers is not None and material.target.is_binary:
         charts += [*_draw_binary(material, answers)]
+    elif answers is not None and material.target.is_class:
+        charts += [*_draw_classes(material, answers)]
     if answers is not None and material.target.is_class:
         charts.append(_draw_confusion(material, answers))
     if answers is not None and not material.target.is_class:
@@ -72,12 +75,12 @@ def _draw_binary(material: Material, answers: Answers) -> Iterator[Chart]:
             for a, b, c, d in zip(*curve.values(), strict=True)
         ],
     )
-    label = material.label(column)
+    label = material.label(column, 24)
     rows = material.found["scores"]["rows"]
     auc = rows["nested" if answers.is_nested else "cross_validation"].get("AUC", float("nan"))
     yield _draw_roc(curve, grid, label, auc)
     yield _draw_precision(curve, grid, label, float(np.average(is_positive, weights=counts)))
-    yield _draw_calibration(is_positive, shares, counts, label)
+    yield _draw_calibration(is_positive, shares, counts, f"“{label}”")
 
 
 def _draw_roc(curve: dict[str, Floats], grid: Grid, label: str, auc: float) -> Chart:
@@ -120,7 +123,7 @@ def _draw_calibration(is_positive: Any, shares: Floats, counts: Floats, label: s
         {"x": one.said, "y": one.came, "low": one.low, "high": one.high, "rows": one.rows}
         for one in bins
     ]
-    x, y = _share("x", f"predicted share of “{label}”"), _share("y", "share that came")
+    x, y = _share("x", f"predicted share of {label}"), _share("y", "share that came")
     encoding = {"x": x, "y": y}
     bars = {"x": x, "y": field("low", scale=_UNIT), "y2": {"field": "high"}}
     mark = {"type": "point", "filled": True, "size": 60, "color": colour("accent"), "opacity": 1}
@@ -144,12 +147,61 @@ def _draw_calibration(is_positive: Any, shares: Floats, counts: Floats, label: s
     ]
     worst = max((abs(one.said - one.came) for one in bins), default=0.0)
     alt = (
-        f"Predicted shares of “{label}” against what came, in {len(bins)} groups of rows; the "
+        f"Predicted shares of {label} against what came, in {len(bins)} groups of rows; the "
         f"largest difference is {worst:.1%}. On the diagonal both are the same."
     )
     return draw(
         "Calibration", alt, layers, Grid(("predicted", "came", "95% interval", "rows"), rows)
     )
+
+
+# Several classes --------------------------------------------------------------------------------
+
+
+def _draw_classes(material: Material, answers: Answers) -> Iterator[Chart]:
+    """ROC curves of the largest classes, each against all others; calibration of the answer."""
+    target, counts = material.target, material.weigh(answers.rows)
+    assert target.codes is not None
+    truth = target.codes[answers.rows]
+    largest = np.argsort(-np.array(target.counts), kind="stable")[:_MOST_CURVES].tolist()
+    curves = {
+        place: thin(find_curve(truth == place, answers.values[:, place], counts))
+        for place in sorted(largest)
+    }
+    yield _draw_rocs(material, curves, len(target.classes))
+    said = answers.values.argmax(axis=1)
+    yield _draw_calibration(said == truth, answers.values.max(axis=1), counts, "the class said")
+
+
+def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_classes: int) -> Chart:
+    points = [
+        {"kind": place, "x": float(x), "y": float(y), "order": number}
+        for place, curve in curves.items()
+        for number, (x, y) in enumerate(
+            zip([0, *curve["false_alarms"]], [0, *curve["recall"]], strict=True)
+        )
+    ]
+    places = list(curves)
+    names = [material.label(place, 20) for place in places]
+    colours = [colour(KINDS[number % len(KINDS)]) for number in range(len(places))]
+    kind = field(
+        "kind",
+        "nominal",
+        scale={"domain": places, "range": colours},
+        legend={"labelExpr": look_up(names, places)},
+    )
+    x, y = _share("x", "false alarms: others called so"), _share("y", "found")
+    line = _curve(points, x, y)
+    line["encoding"]["color"] = kind
+    rows = [
+        (name, f"{a:.3f}", percent(b), percent(c))
+        for name, curve in zip(names, curves.values(), strict=True)
+        for a, b, c in zip(curve["threshold"], curve["recall"], curve["false_alarms"], strict=True)
+    ]
+    more = "" if n_classes == len(curves) else f", the {len(curves)} largest of {n_classes}"
+    alt = f"ROC curves, each class against all others{more}."
+    grid = Grid(("class", "threshold", "found", "false alarms"), rows)
+    return draw(f"ROC: each class against the others{more}", alt, [_diagonal(), line], grid)
 
 
 # Classes ----------------------------------------------------------------------------------------
@@ -178,11 +230,11 @@ def _draw_confusion(material: Material, answers: Answers) -> Chart:
         (label, *(f"{table[down, across]:,.0f}" for across in kept), percent(shares[down, down]))
         for label, down in zip(labels, kept, strict=True)
     ]
-    shown = "" if n_classes == len(kept) else f" The {len(kept)} largest of {n_classes} classes."
+    shown = "" if n_classes == len(kept) else f", the {len(kept)} largest of {n_classes} classes"
     right = float(np.trace(table) / table.sum())
-    alt = f"Actual classes against predicted ones; {right:.1%} are right.{shown}"
+    alt = f"Actual classes against predicted ones{shown}; {right:.1%} of all rows are right."
     grid = Grid(("actual, predicted:", *labels, "right"), rows)
-    return draw("Confusion: what is taken for what", alt, _make_cells(cells, labels), grid)
+    return draw(f"What is taken for what{shown}", alt, _make_cells(cells, labels), grid)
 
 
 def _make_cells(cells: list[dict[str, Any]], labels: list[str]) -> list[dict[str, Any]]:

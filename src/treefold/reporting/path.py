@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from treefold.command.drawing import show_number, show_score
-from treefold.reporting.charts import Chart, Grid, colour, draw, field, rule_at
+from treefold.reporting.charts import Chart, Grid, colour, draw, field, look_up, rule_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean
 
@@ -60,7 +60,8 @@ def _draw_path(
     if name == "alpha":
         positive = [one["alpha"] for one in points if one["alpha"] > 0]
         scale = {"type": "symlog", "constant": min(positive, default=1.0)}
-        axis |= {"values": _list_powers(positive), "format": "~g"}
+        powers = _list_powers(positive)
+        axis |= {"values": powers, "labelExpr": look_up([f"{one:g}" for one in powers], powers)}
     x = field(name, scale=scale, title=title, axis=axis)
     y = field("score", scale={"zero": False}, title=f"{material.title} on held-out rows")
     layers = [

@@ -11,6 +11,7 @@ from treefold.reporting.wording import clean
 __all__ = ["write_rules"]
 
 _LONGEST = 100_000  # characters
+_LONGEST_LINE = 2_000
 _DEEPEST = 12
 
 
@@ -33,11 +34,12 @@ def _write_sql(model: Any) -> dict[str, Any]:
         sql = export_sql(model)
     except ValueError as error:
         return {"sql": None, "why_not": clean(error)}
-    if len(sql) > _LONGEST:
+    longest = max(map(len, sql.split("\n")))
+    if len(sql) > _LONGEST or longest > _LONGEST_LINE:
         return {"sql": None, "why_not": f"It would take {len(sql):,} characters."}
-    return {"sql": _keep(sql), "why_not": ""}
+    return {"sql": _keep(sql, _LONGEST_LINE), "why_not": ""}
 
 
-def _keep(text: str) -> Markup:
+def _keep(text: str, most: int = 300) -> Markup:
     """Escape a text of several lines, each of them with nothing invisible in it."""
-    return escape("\n".join(clean(line, _LONGEST) for line in text.split("\n")))
+    return escape("\n".join(clean(line, most) for line in text.split("\n")))

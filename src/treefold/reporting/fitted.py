@@ -1,0 +1,208 @@
+"""From a fitted estimator, and the data if they are given, to the material of a report."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from treefold import __version__
+from treefold.base_cv import CrossValidatedTree, Evidence
+from treefold.command.findings import Result, describe_fit, describe_target
+from treefold.command.fitting import MOST_NESTED_FOLDS
+from treefold.command.folds import Splits
+from treefold.command.leakage import find_giveaways, word_giveaway
+from treefold.command.measures import name_measure
+from treefold.command.target import Target
+from treefold.evaluation import Evaluation
+from treefold.exceptions import InputError
+from treefold.model import Tree
+from treefold.reporting.material import Card, Material
+from treefold.reporting.wording import clean
+from treefold.scoring import name_scoring
+from treefold.table import Table
+
+__all__ = ["Data", "check_same_tree", "describe_model", "fit_again"]
+
+_SHUFFLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a model was fitted to."""
+
+    X: Any
+    y: Any
+    weights: Any
+    params: Mapping[str, Any]  # for the splitter: groups
+
+
+def fit_again(model: Any, data: Data) -> tuple[Any, Evidence]:
+    """Fit once more, to find out what a fit does not: nested scores and importance."""
+    again = clone(model).set_params(store_cv_predictions=True, verbose=0)
+    if model.max_features is not None:
+        again.set_params(random_state=model.best_params_["random_state"])
+    is_nested = model.n_splits_ <= MOST_NESTED_FOLDS
+    evidence = Evidence(nested=is_nested, n_permutations=_SHUFFLES)
+    again._fit_evidence(data.X, data.y, data.weights, dict(data.params), evidence)
+    check_same_tree(model.tree_, again.tree_)
+    return again, evidence
+
+
+def check_same_tree(fitted: Tree, again: Tree) -> None:
+    """Refuse data that are not those of the fit."""
+    is_same = fitted.node_count == again.node_count and all(
+        np.array_equal(getattr(fitted, name), getattr(again, name), equal_nan=True)
+        for name in ("feature", "threshold", "n_node_samples", "value")
+    )
+    if not is_same:
+        raise InputError(
+            "X and y give another tree than the one that was fitted, so they are not the data of "
+            "the fit, or its folds were drawn without a seed. Give the same X, y, sample_weight "
+            "and groups, or none of them."
+        )
+
+
+def describe_model(
+    model: Any, evidence: Evidence, data: Data | None, source: Any = None
+) -> Material:
+    """Gather everything about a fitted model; `source` is the search that it comes from."""
+    target = _make_target(model, data)
+    evaluation = model.evaluation_
+    measure = name_measure(name_scoring(model.scoring, model), model.scoring)
+    splits = _list_splits(evaluation, len(target.values))
+    result = Result(target, evaluation.weights, splits, measure, model, evidence)
+    table = None
+    if data is not None:
+        table = Table.from_data(data.X, categorical_features=model.categorical_features)
+    found = {**_describe_data(model, target, table, source or model), **describe_fit(result)}
+    owner = source or model
+    card = Card(
+        command=_word(owner),
+        seed=str(getattr(owner, "random_state", None)),
+        data="in memory, given to fit",
+        data_hash="" if table is None else _hash(table, target),
+        hash_of="encoded columns and target",
+        parameters=dict(model.best_params_),
+    )
+    return Material(found, result, table, card, _list_candidates(source))
+
+
+# The target -------------------------------------------------------------------------------------
+
+
+def _make_target(model: Any, data: Data | None) -> Target:
+    """What was predicted, as far as the model and the data tell."""
+    name = str(getattr(getattr(data, "y", None), "name", None) or "target")
+    truth = model.evaluation_.truth
+    tree = model.tree_
+    if not hasattr(model, "classes_"):
+        values = tree.value[:1, 0, 0] if truth is None else truth
+        return Target(name, values)
+    classes = tuple(model.classes_.tolist())
+    if truth is None:
+        shares = tree.value[0, 0] * tree.weighted_n_node_samples[0]
+        counts = tuple(np.rint(shares).astype(np.int64).tolist())
+        codes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    else:
+        codes = truth.astype(np.int64)
+        counts = tuple(np.bincount(codes, minlength=len(classes)).tolist())
+    positive = classes[1] if len(classes) == 2 else None
+    return Target(name, model.classes_[codes], classes, counts, positive, codes)
+
+
+def _list_splits(evaluation: Evaluation, n_rows: int) -> Splits:
+    if evaluation.indices is None:
+        return []
+    tests = evaluation.indices["test"]
+    trains = evaluation.indices.get("train")
+    if trains is None:
+        every = np.arange(n_rows)
+        trains = [np.setdiff1d(every, test) for test in tests]
+    return list(zip(trains, tests, strict=True))
+
+
+# The data ---------------------------------------------------------------------------------------
+
+
+def _describe_data(model: Any, target: Target, table: Table | None, owner: Any) -> dict[str, Any]:
+    """What the command line says before it says anything about the tree."""
+    schema, n_rows = model.tree_.schema, int(model.tree_.n_node_samples[0])
+    names = _list_names(model.tree_)
+    n_splits = int(model.n_splits_)
+    return {
+        "treefold": __version__,
+        "read": {"rows": n_rows, "columns": schema.n_columns, "rows_without_target": 0},
+        "target": describe_target(target),
+        "columns": {
+            "used": names,
+            "categorical": [names[column] for column in sorted(schema.categories)],
+            "left_out": {},
+        },
+        "missing": {} if table is None else _count_missing(table, names),
+        "warnings": [] if table is None else _warn(table, target, names),
+        "hints": [],
+        "folds": {"number": n_splits, "splits": n_splits, "description": _word_folds(owner)},
+    }
+
+
+def _list_names(tree: Tree) -> list[str]:
+    names = tree.schema.names
+    if names is None:
+        return [f"feature_{column}" for column in range(tree.n_features)]
+    return [str(name) for name in names]
+
+
+def _count_missing(table: Table, names: list[str]) -> dict[str, float]:
+    native = table._native
+    shares = {}
+    for column in np.flatnonzero(native.has_missing).tolist():
+        n_missing = int((native.codes(column) == native.n_codes[column]).sum())
+        shares[names[column]] = n_missing / table.n_rows
+    return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+
+
+def _warn(table: Table, target: Target, names: list[str]) -> list[str]:
+    return [
+        word_giveaway(names[column], share, target, ".")
+        for column, share in find_giveaways(table, target)
+    ]
+
+
+def _word_folds(owner: Any) -> str:
+    cv, n_splits = owner.cv, owner.n_splits_
+    if cv is None or isinstance(cv, Integral):
+        how = "stratified by class" if hasattr(owner, "classes_") else "in the order of the rows"
+        return f"{n_splits} folds, {how}"
+    if hasattr(cv, "split"):
+        return f"{n_splits} splits by {_word(cv)}"
+    return f"{n_splits} splits, as they were given"
+
+
+def _word(value: Any) -> str:
+    """Write what makes an object, on one line."""
+    return clean(re.sub(r"\s+", " ", repr(value)))
+
+
+def _hash(table: Table, target: Target) -> str:
+    """Hash what the tree was grown from: codes and their values, column by column, and y."""
+    digest = hashlib.sha256()
+    for column in range(table.n_columns):
+        digest.update(np.ascontiguousarray(table._native.codes(column)).tobytes())
+        digest.update(np.ascontiguousarray(table._native.values(column)).tobytes())
+        digest.update(repr(table.schema.categories.get(column)).encode(errors="replace"))
+    truth = target.values if target.codes is None else target.codes
+    digest.update(np.ascontiguousarray(truth).tobytes())
+    return digest.hexdigest()
+
+
+def _list_candidates(search: Any) -> list[dict[str, Any]]:
+    """The candidates of a search, the best first."""
+    if search is None or isinstance(search, CrossValidatedTree):
+        return []
+    return list(search.candidates)
