@@ -8,7 +8,7 @@ import pytest
 
 import treefold
 
-NEEDS_AN_EXTRA = ("cli", "command", "reporting")
+NEEDS_AN_EXTRA = ("cli", "command")
 MODULES = [
     module.name.removeprefix("treefold.")
     for module in pkgutil.walk_packages(treefold.__path__, "treefold.")
