@@ -10,6 +10,7 @@
 #include <string>
 
 #include "grow.hpp"
+#include "random.hpp"
 
 namespace treefold {
 
@@ -618,4 +619,10 @@ NB_MODULE(TREEFOLD_MODULE, m) {
     m.def("answer_family", &answer_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "n_threads"_a,
           "questions"_a.none() = nb::none());
+    m.def(
+        "draw_bag",
+        [](uint64_t seed, uint64_t tree, uint64_t n_rows) {
+            return give(draw_bag(seed, tree, n_rows));
+        },
+        "seed"_a, "tree"_a, "n_rows"_a);
 }

@@ -48,6 +48,11 @@ public:
         return static_cast<__int128>(x) * (index < size_ ? values_[index] : log2_fixed(index));
     }
 
+    // The same, rounded twice, of an integer below size().
+    double times_log_float64(int64_t x) const {
+        return static_cast<double>(x) * static_cast<double>(values_[x]);
+    }
+
 private:
     std::shared_ptr<const std::vector<int64_t>> kept_;
     const int64_t* values_ = nullptr;

@@ -14,6 +14,9 @@
 
 namespace treefold {
 
+// More than every rounding error of a quality in float64, far less than any real difference.
+inline constexpr double kSlack = 1.0 / (int64_t{1} << 40);
+
 // The node that is being searched.
 template <class Target>
 struct NodeView {
@@ -31,6 +34,9 @@ struct NodeView {
     double error = 0.0;
     double scale = 1.0;         // the quality of a cut is scale * sum^2 / (n_l n_r)
     double squares = 0.0;  // classes: the sum of the squared totals
+    bool has_glance = false;      // classes: does can_reach() know anything?
+    double parent_entropy = 0.0;  // as context has it,
+    double margin = 0.0;          // and more than an entropy in float64 is off
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };
@@ -141,6 +147,49 @@ void subtract(const Totals& totals, const std::vector<Slot>& left, std::vector<S
     for (size_t k = 0; k < left.size(); ++k) right[k] = totals[k] - left[k];
 }
 
+inline bool can_reach_gini(const NodeView<ClassTarget<int64_t>>& node, const int64_t* left,
+                           double floor) {
+    double squares_left = 0, squares_right = 0, weight_left = 0, weight_right = 0;
+    for (size_t k = 0; k < node.target.width(); ++k) {
+        auto l = static_cast<double>(left[k]),
+             r = static_cast<double>(node.totals.slots[k] - left[k]);
+        squares_left += l * l, squares_right += r * r;
+        weight_left += l, weight_right += r;
+    }
+    double reached = squares_left * weight_right + squares_right * weight_left;
+    return !(reached * (1 + kSlack) < floor * (weight_left * weight_right));
+}
+
+inline bool can_reach_entropy(const NodeView<ClassTarget<int64_t>>& node, const int64_t* left,
+                              double floor) {
+    const Logarithms& logs = node.target.logs;
+    double gain = node.parent_entropy + node.margin;
+    int64_t weight_left = 0, weight_right = 0;
+    for (size_t k = 0; k < node.target.width(); ++k) {
+        int64_t right = node.totals.slots[k] - left[k];
+        gain += logs.times_log_float64(left[k]) + logs.times_log_float64(right);
+        weight_left += left[k], weight_right += right;
+    }
+    double of_weights = logs.times_log_float64(weight_left) + logs.times_log_float64(weight_right);
+    gain -= of_weights;
+    if (node.rules.criterion == Criterion::entropy) return !(gain < floor);
+    double information = logs.times_log_float64(weight_left + weight_right) - of_weights;
+    information = (information - node.margin) * (1 - kSlack);
+    return floor <= 0 || information <= 0 || !(gain < floor * information);
+}
+
+// Can a candidate reach the best so far? A glance in float64 that says no only where that is sure.
+// (MAGIC Gamma, entropy: 1.4 times as fast a growth.)
+template <class Target>
+bool can_reach(const NodeView<Target>& node, const typename Target::Slot* left, double floor) {
+    if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+        if (!node.has_glance) return true;
+        return node.rules.criterion == Criterion::gini ? can_reach_gini(node, left, floor)
+                                                       : can_reach_entropy(node, left, floor);
+    }
+    return true;
+}
+
 // The exact quality of a candidate; nothing if a side is too small, or if it cannot win.
 template <class Target>
 std::optional<double> judge(const NodeView<Target>& node,
@@ -149,6 +198,7 @@ std::optional<double> judge(const NodeView<Target>& node,
     const Rules& rules = node.rules;
     int64_t rows_right = node.totals.rows - rows_left;
     if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return {};
+    if (!can_reach(node, left.data(), findings.floor)) return {};
     subtract(node.totals.slots, left, scratch.right);
     Side<typename Target::Slot> on_left{rows_left, left.data()},
         on_right{rows_right, scratch.right.data()};

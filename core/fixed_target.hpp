@@ -44,7 +44,7 @@ inline double weigh(double weight, double y) {
 }
 
 inline int64_t to_units(double value, int exponent, int64_t*) {
-    return static_cast<int64_t>(std::ldexp(value, -exponent));
+    return static_cast<int64_t>(scale_by_power(value, -exponent));
 }
 template <int N>
 Fixed<N> to_units(double value, int exponent, Fixed<N>*) {

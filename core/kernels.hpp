@@ -72,6 +72,22 @@ bool scan_list_in_float64(const NodeView<Target>& node, const ListView& list,
     return false;
 }
 
+// What can_reach() needs. A sum of 2C + 4 terms of at most W log W each, off by less than a rounding of their sum with
+// every addition.
+inline void prepare_glance(NodeView<ClassTarget<int64_t>>& node) {
+    const ClassTarget<int64_t>& target = node.target;
+    if (!target.multipliers.empty()) return;
+    if (node.rules.criterion != Criterion::gini) {
+        int64_t total = total_of(node.totals.slots);
+        if (static_cast<uint64_t>(total) >= target.logs.size()) return;
+        constexpr double kRounding = 1.0 / (int64_t{1} << 52);
+        double n_terms = 2.0 * static_cast<double>(target.width()) + 4.0;
+        node.margin = n_terms * n_terms * kRounding * target.logs.times_log_float64(total);
+        node.parent_entropy = static_cast<double>(node.context.parent_entropy);
+    }
+    node.has_glance = true;
+}
+
 // The mean and the error bound of MeanScan, in units of the target's grid. A sum of n terms of at most
 // sum |y - mean| <= sqrt(n spread) is off by less than n + 4 roundings of it, and the mean by one of its own.
 template <class Target>
@@ -80,6 +96,7 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
         for (int64_t total : node.totals.slots)
             node.squares += static_cast<double>(total) * static_cast<double>(total);
+        prepare_glance(node);
     }
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);

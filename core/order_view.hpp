@@ -6,9 +6,6 @@
 
 namespace treefold {
 
-// More than every rounding error of a quality in float64, far less than any real difference.
-inline constexpr double kSlack = 1.0 / (int64_t{1} << 40);
-
 // Products of two row counts stay exact in float64 up to here.
 inline constexpr size_t kMostRows = size_t{1} << 26;
 

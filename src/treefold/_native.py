@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Tree,
         answer_family,
         build,
+        draw_bag,
         grow,
         grow_family,
         leave_one_out,
@@ -36,7 +37,15 @@ else:
     Rules, Source, Table, Tree = _chosen.Rules, _chosen.Source, _chosen.Table, _chosen.Tree
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
-    answer_family = _chosen.answer_family
+    answer_family, draw_bag = _chosen.answer_family, _chosen.draw_bag
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
-__all__ += ["answer_family", "build", "grow", "grow_family", "leave_one_out", "read_lines"]
+__all__ += [
+    "answer_family",
+    "build",
+    "draw_bag",
+    "grow",
+    "grow_family",
+    "leave_one_out",
+    "read_lines",
+]

@@ -23,25 +23,11 @@ __all__ = ["Bags", "Work", "draw_counts"]
 
 _MOST_TREES, _MOST_ROWS = 8, 2**22  # that grow in one call, and are in memory at one time
 _NODE_WORDS = 4  # as the paper counts: column, condition, two children
-_HALF = np.uint64(32)
 
 
-def draw_counts(seed: int, tree: int, n_rows: int) -> NDArray[np.int64]:
+def draw_counts(seed: int, tree: int, n_rows: int) -> NDArray[np.uint32]:
     """Draw n rows of n with replacement: how often each is drawn."""
-    key = _mix(_mix(np.array([seed], dtype=np.uint64)) ^ np.uint64(tree))
-    bag = _mix(key + np.uint64(3))
-    draws = _mix(bag ^ _mix(np.arange(1, n_rows + 1, dtype=np.uint64)))
-    low = np.uint64(2**32 - 1)
-    n = np.uint64(n_rows)
-    rows = ((draws >> _HALF) * n + (((draws & low) * n) >> _HALF)) >> _HALF  # draw * n / 2**64
-    return np.bincount(rows.astype(np.int64), minlength=n_rows)
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    return _native.draw_bag(seed, tree, n_rows)
 
 
 class Work:
@@ -79,11 +65,15 @@ class Bags:
 
     def weigh(self, number: int) -> NDArray[np.float64]:
         """How much each row of the table counts in a bag."""
-        own = self.target.weights
-        rows = np.arange(self.table.n_rows) if self.rows is None else self.rows
-        rows = rows if own is None else rows[own[rows] > 0]
+        own, rows = self.target.weights, self.rows
+        if own is not None:
+            rows = np.flatnonzero(own > 0) if rows is None else rows[own[rows] > 0]
+        n_rows = self.table.n_rows if rows is None else len(rows)
+        drawn = draw_counts(self.seed, number, n_rows) if self.bootstrap else np.ones(n_rows)
+        if rows is None:
+            return drawn.astype(np.float64)
         weights = np.zeros(self.table.n_rows)
-        weights[rows] = draw_counts(self.seed, number, len(rows)) if self.bootstrap else 1.0
+        weights[rows] = drawn
         return weights if own is None else weights * own
 
     def make_member(self, number: int, asked: NDArray[np.uint32] | None = None) -> Member:
@@ -95,7 +85,8 @@ class Bags:
         rules = make_rules(self.tree, target, self.table.n_columns)
         rules.seed, rules.tree = self.seed, number
         assert target.weights is not None
-        weights[rows] = target.weights  # a class of weight zero: its rows do not exist
+        if class_weight is not None:
+            weights[rows] = target.weights  # a class of weight zero: its rows do not exist
         return Member(rows, rules, weights, asked)
 
     def grow(self, n_threads: int, work: Work) -> Iterator[_native.Tree]:
