@@ -1,10 +1,12 @@
 // The shares of a group that are searched together, one lane each.
 //
-// Rows are counted in slots, by the lanes that they do not count for:
+// Rows are counted in slots, by the lanes that they count for:
 //   slot k below n_lanes   everybody but lane k: in a cross-validation, the rows of one fold
-//   slot n_lanes           everybody
-//   further slots          the other patterns, each with the list of the lanes that it lacks
-// What counts for a lane is then all rows without its own slot, which is one subtraction of vectors for all lanes.
+//   the next slot          everybody
+//   further slots          the other patterns
+// What counts for a lane is then all rows without its own slot, which is one subtraction of vectors for all lanes; of the
+// other patterns, only those that have rows are added. Where hardly any pattern lacks a single lane (the inner folds of a
+// nested cross-validation lack pairs of strata) the slots of lanes are left out.
 #pragma once
 
 #include <cstring>
@@ -57,10 +59,16 @@ public:
     bool number_slots() {
         const Patterns& patterns = group->patterns;
         n_lanes = (shares.size() + 3) / 4 * 4;
-        n_slots = n_lanes + 1;
+        lacking_.resize(patterns.size());
+        size_t n_lone = 0;
+        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
+            n_lone += (lacking_[pattern] = find_lacking(pattern)) < n_lanes;
+        n_lone_ = kLoneShare * n_lone >= shares.size() ? n_lanes : 0;
+        n_slots = n_lone_ + 1;
         slot_of_.resize(patterns.size());
-        odd_.clear(), odd_lanes_.clear();
-        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern) number_slot(pattern);
+        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
+            slot_of_[pattern] = static_cast<uint16_t>(number_slot(lacking_[pattern]));
+        n_odd_end_ = n_slots;
         n_slots = (n_slots + 7) / 8 * 8;
         if (n_slots > kMostSlots) return false;
         ones.assign(n_slots * n_lanes);
@@ -80,52 +88,58 @@ public:
             std::memcpy(&part, slots + k, sizeof part);
             sums += part;
         }
+        if (is_zero(sums)) return 0;
         uint32_t all = sum_lanes(sums);
-        if (all == 0) return 0;
-        for (size_t v = 0; v < n_lanes / 4; ++v) {
-            IntLanes4 lacking;
-            std::memcpy(&lacking, slots + 4 * v, sizeof lacking);
-            lanes[v] = static_cast<double>(all) - __builtin_convertvector(lacking, Lanes);
+        uint32_t n_odd = 0;
+        for (size_t slot = n_lone_ + 1; slot < n_odd_end_; ++slot) n_odd += slots[slot];
+        size_t n_vectors = n_lanes / 4;
+        double n_even = all - n_odd;
+        for (size_t v = 0; v < n_vectors; ++v) {
+            IntLanes4 lacking{};
+            if (n_lone_ != 0) std::memcpy(&lacking, slots + 4 * v, sizeof lacking);
+            lanes[v] = n_even - __builtin_convertvector(lacking, Lanes);
         }
-        for (const Odd& odd : odd_)
-            if (slots[odd.slot] != 0)
-                for (size_t k = odd.begin; k < odd.end; ++k)
-                    lanes[odd_lanes_[k] / 4][odd_lanes_[k] % 4] -= slots[odd.slot];
+        for (size_t slot = n_lone_ + 1; n_odd != 0; ++slot) {
+            if (slots[slot] == 0) continue;
+            n_odd -= slots[slot];
+            double count = slots[slot];
+            const Lanes* counts = ones.data() + slot * n_vectors;
+            for (size_t v = 0; v < n_vectors; ++v) lanes[v] += counts[v] * count;
+        }
         return all;
     }
 
     // The same for one lane, if all rows are known.
     uint32_t to_lane(const uint32_t* slots, uint32_t all, uint32_t lane) const {
-        uint32_t count = all - slots[lane];
-        for (const Odd& odd : odd_)
-            for (size_t k = odd.begin; k < odd.end; ++k)
-                if (odd_lanes_[k] == lane) count -= slots[odd.slot];
+        uint32_t count = n_lone_ != 0 ? all - slots[lane] : all;
+        for (size_t slot = n_lone_ + 1; slot < n_odd_end_; ++slot)
+            if (ones[slot * n_lanes + lane] == 0.0) count -= slots[slot];
         return count;
     }
 
 private:
-    struct Odd {
-        uint32_t slot;
-        size_t begin, end;  // of odd_lanes_
-    };
+    static constexpr size_t kLoneShare = 4;  // of the lanes, one in so many needs its slot
+    static constexpr uint32_t kSeveral = UINT32_MAX;
 
-    void number_slot(uint32_t pattern) {
-        size_t begin = odd_lanes_.size();
-        for (uint32_t lane = 0; lane < shares.size(); ++lane)
-            if (!group->patterns.has(pattern, shares[lane])) odd_lanes_.push_back(lane);
-        size_t n_lacking = odd_lanes_.size() - begin;
-        if (n_lacking <= 1) {
-            slot_of_[pattern] = static_cast<uint16_t>(n_lacking == 0 ? n_lanes : odd_lanes_[begin]);
-            odd_lanes_.resize(begin);
-            return;
+    // The lane that a pattern lacks; n_lanes if none, kSeveral if more.
+    uint32_t find_lacking(uint32_t pattern) const {
+        auto found = static_cast<uint32_t>(n_lanes);
+        for (uint32_t lane = 0; lane < shares.size(); ++lane) {
+            if (group->patterns.has(pattern, shares[lane])) continue;
+            if (found != n_lanes) return kSeveral;
+            found = lane;
         }
-        slot_of_[pattern] = static_cast<uint16_t>(n_slots);
-        odd_.push_back({static_cast<uint32_t>(n_slots++), begin, odd_lanes_.size()});
+        return found;
+    }
+    size_t number_slot(uint32_t lacking) {
+        if (lacking == n_lanes) return n_lone_;
+        return lacking < n_lone_ ? lacking : n_slots++;
     }
 
+    size_t n_lone_ = 0;  // slots of lanes
+    size_t n_odd_end_ = 0;
     std::vector<uint16_t> slot_of_;  // per pattern
-    std::vector<Odd> odd_;
-    std::vector<uint32_t> odd_lanes_;
+    std::vector<uint32_t> lacking_;
 };
 
 }  // namespace treefold

@@ -7,6 +7,7 @@
 // A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -132,14 +133,35 @@ struct WordSink {
     size_t n = 0;
 };
 
-// Divides words (and codes, if there are any) out of place; a row may go both ways, or none. The sinks need room for one
-// more word than they get.
-inline void divide_out(std::span<const uint32_t> words, const uint32_t* codes, int bits,
-                       const uint8_t* ways, WordSink& left, WordSink& right) {
+// Divides words out of place; a row may go both ways, or none. The sinks need room for kPacked more words than they get.
+inline void divide_words(std::span<const uint32_t> words, int bits, const uint8_t* ways,
+                         WordSink& left, WordSink& right) {
+    size_t k = 0;
+    for (; kPacks && k + kPacked <= words.size(); k += kPacked) {
+        const uint32_t* eight = words.data() + k;
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < kPacked; ++i) bytes |= uint64_t{ways[eight[i] >> bits]} << (8 * i);
+        uint32_t on_left = low_bits(bytes), on_right = low_bits(bytes >> 1);
+        Packable(eight).pack(on_left, left.words + left.n);
+        Packable(eight).pack(on_right, right.words + right.n);
+        left.n += static_cast<size_t>(std::popcount(on_left));
+        right.n += static_cast<size_t>(std::popcount(on_right));
+    }
+    for (; k < words.size(); ++k) {
+        uint8_t way = ways[words[k] >> bits];
+        left.words[left.n] = right.words[right.n] = words[k];
+        left.n += way & 1;
+        right.n += way >> 1;
+    }
+}
+
+// The same for words with codes; the sinks need room for one more.
+inline void divide_listed(std::span<const uint32_t> words, const uint32_t* codes, int bits,
+                          const uint8_t* ways, WordSink& left, WordSink& right) {
     for (size_t k = 0; k < words.size(); ++k) {
         uint8_t way = ways[words[k] >> bits];
         left.words[left.n] = right.words[right.n] = words[k];
-        if (codes != nullptr) left.codes[left.n] = right.codes[right.n] = codes[k];
+        left.codes[left.n] = right.codes[right.n] = codes[k];
         left.n += way & 1;
         right.n += way >> 1;
     }
@@ -149,7 +171,7 @@ inline void divide_out(std::span<const uint32_t> words, const uint32_t* codes, i
 inline void prepare_side(const Layout& from, Layout& to) {
     static_cast<Plan&>(to) = from;
     to.n_rows = to.rows.size();
-    to.order_words.resize(from.n_orders * to.n_rows + 1);
+    to.order_words.resize(from.n_orders * to.n_rows + kPacked);
     if (!from.has_lookups) return;
     to.position.assign(from.position.size(), UINT32_MAX);
     for (size_t k = 0; k < to.n_rows; ++k) to.position[to.rows[k]] = static_cast<uint32_t>(k);
@@ -159,11 +181,10 @@ inline void prepare_side(const Layout& from, Layout& to) {
 inline void divide_layout(const Layout& from, const uint8_t* ways, Layout& left, Layout& right) {
     prepare_side(from, left);
     prepare_side(from, right);
-    for (size_t order = 0; order < from.n_orders;
-         ++order) {  // the next one mends the word too much
+    for (size_t order = 0; order < from.n_orders; ++order) {  // the next one mends what is too much
         WordSink to_left{left.words_of(order)}, to_right{right.words_of(order)};
         std::span<const uint32_t> words(from.order_words.data() + order * from.n_rows, from.n_rows);
-        divide_out(words, nullptr, from.class_bits, ways, to_left, to_right);
+        divide_words(words, from.class_bits, ways, to_left, to_right);
     }
     for (const Stretch& stretch : from.root_stretches) {
         size_t n = stretch.end - stretch.begin;
@@ -173,9 +194,9 @@ inline void divide_layout(const Layout& from, const uint8_t* ways, Layout& left,
             return WordSink{to.listed_words.data() + begin, to.listed_codes.data() + begin};
         };
         WordSink to_left = open(left), to_right = open(right);
-        divide_out({from.listed_words.data() + stretch.begin, n},
-                   from.listed_codes.data() + stretch.begin, from.class_bits, ways, to_left,
-                   to_right);
+        divide_listed({from.listed_words.data() + stretch.begin, n},
+                      from.listed_codes.data() + stretch.begin, from.class_bits, ways, to_left,
+                      to_right);
         auto close = [&](Layout& to, const WordSink& sink) {
             size_t end = to.listed_words.size() - n - 1 + sink.n;
             to.listed_words.resize(end), to.listed_codes.resize(end);
@@ -187,17 +208,17 @@ inline void divide_layout(const Layout& from, const uint8_t* ways, Layout& left,
 
 // The part of a layout whose rows go left, in the same order.
 inline void derive(const Layout& from, const uint8_t* ways, size_t n_rows, Layout& to) {
-    to.rows.resize(n_rows + 1);
+    to.rows.resize(n_rows + kPacked);
     WordSink rows{to.rows.data()};
-    uint32_t nowhere = 0;
-    WordSink none{&nowhere};
-    divide_out(from.rows, nullptr, 0, ways, rows, none);
+    std::array<uint32_t, kPacked> nowhere;
+    WordSink none{nowhere.data()};
+    divide_words(from.rows, 0, ways, rows, none);
     to.rows.resize(n_rows);
     prepare_side(from, to);
     for (size_t order = 0; order < from.n_orders; ++order) {
         WordSink words{to.words_of(order)};
-        divide_out({from.order_words.data() + order * from.n_rows, from.n_rows}, nullptr,
-                   from.class_bits, ways, words, none);
+        divide_words({from.order_words.data() + order * from.n_rows, from.n_rows}, from.class_bits,
+                     ways, words, none);
     }
     for (const Stretch& stretch : from.root_stretches) {
         size_t begin = to.listed_words.size();

@@ -37,6 +37,16 @@ inline uint32_t sum_lanes(CountLanes counts) {
     sums += __builtin_shuffle(sums, IntLanes4{1, 0, 3, 2});
     return static_cast<uint32_t>(sums[0]);
 }
+inline bool is_zero(CountLanes counts) {
+#if defined(__AVX2__)
+    auto bits = reinterpret_cast<__m256i>(counts);
+    return _mm256_testz_si256(bits, bits) != 0;
+#else
+    uint64_t parts[4];
+    std::memcpy(parts, &counts, sizeof parts);
+    return (parts[0] | parts[1] | parts[2] | parts[3]) == 0;
+#endif
+}
 inline double sum_lanes(Lanes lanes) { return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]); }
 
 // Eight at a time, where float32 is enough.

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -17,6 +20,24 @@ namespace treefold {
 
 // Work on fewer rows gives nothing back: the next fit would fault the same pages in again.
 inline constexpr size_t kManyRows = 131'072;
+
+// Leaves what a vector grows by as it is: for memory that is written before it is read.
+template <class T>
+struct Unfilled : std::allocator<T> {
+    template <class Other>
+    struct rebind {
+        using other = Unfilled<Other>;
+    };
+    template <class Other>
+    void construct(Other* place) noexcept {
+        ::new (static_cast<void*>(place)) Other;
+    }
+    template <class Other, class... Arguments>
+    void construct(Other* place, Arguments&&... arguments) {
+        ::new (static_cast<void*>(place)) Other(std::forward<Arguments>(arguments)...);
+    }
+};
+using Words = std::vector<uint32_t, Unfilled<uint32_t>>;
 
 // Gives back the whole pages among these bytes. What they held is lost; they may be written again.
 inline void release_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t n_bytes) {

@@ -22,6 +22,11 @@ uint32_t left_bits(const uint32_t* items, IsLeft&& is_left) {
     return bits;
 }
 
+// Bit k: the lowest bit of byte k.
+inline uint32_t low_bits(uint64_t bytes) {
+    return static_cast<uint32_t>((bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
 #if defined(__AVX2__)
 inline constexpr bool kPacks = true;
 

@@ -77,7 +77,7 @@ private:
 struct Layout : Plan {
     size_t n_rows = 0;  // rows in the root
     std::vector<uint32_t> rows;
-    std::vector<uint32_t> order_words;  // one order after another, n_rows words each
+    Words order_words;  // one order after another, n_rows words each
     std::vector<uint32_t> listed_words, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
     std::vector<uint32_t> position;  // of a row in `rows`; only where sparse columns are looked up
