@@ -255,7 +255,7 @@ def test_importance_refuses_data_that_are_not_those_of_the_fit(
     classifier: Any, axes: Any, tmp_path: Path
 ) -> None:
     X, y = CANCER
-    with pytest.raises(treefold.InputError, match="not those that the model was fitted to"):
+    with pytest.raises(treefold.InputError, match="not the data of the fit"):
         plot.importance(classifier, X[::-1], y[::-1].to_numpy()[::-1], ax=axes)
     with pytest.raises(ParameterError, match="both X and y"):
         plot.importance(classifier, X, ax=axes)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treefold import _native
-from treefold.exceptions import ModelFileError
+from treefold.exceptions import InputError, ModelFileError
 from treefold.schema import Schema
 from treefold.states import schema_from_state, schema_to_state, take, take_array, take_count
 from treefold.table import named_columns, open_rows
 from treefold.threads import effective_n_jobs
 
-__all__ = ["Tree"]
+__all__ = ["Tree", "check_same_tree"]
 
 _FORMAT = 3  # of the state
 
@@ -293,3 +293,17 @@ def _refuse_odd_numbers(native: _native.Tree) -> None:
         raise ModelFileError("not a valid tree: a split has other rows than its two sides")
     if native.n_classes and not ((native.value >= 0) & (native.value <= 1 + 1e-9)).all():
         raise ModelFileError("not a valid tree: a share of a class is not between 0 and 1")
+
+
+def check_same_tree(fitted: Tree, again: Tree) -> None:
+    """Refuse data that are not those of the fit."""
+    is_same = fitted.node_count == again.node_count and all(
+        np.array_equal(getattr(fitted, name), getattr(again, name), equal_nan=True)
+        for name in ("feature", "threshold", "n_node_samples", "value")
+    )
+    if not is_same:
+        raise InputError(
+            "X and y give another tree than the one that was fitted, so they are not the data of "
+            "the fit, or its folds were drawn without a seed. Give the same X, y, sample_weight "
+            "and groups, or none of them."
+        )

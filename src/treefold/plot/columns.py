@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.base_cv import CrossValidatedTree, Evidence
-from treefold.exceptions import InputError, ParameterError
+from treefold.base_cv import Evidence
+from treefold.exceptions import ParameterError
 from treefold.export.walk import check_count
 from treefold.export.words import Wording
+from treefold.model import check_same_tree
 from treefold.plot.axes import BLUE, ORANGE, check_cross_validated, open_axes, unwrap
 
 __all__ = ["importance"]
@@ -101,7 +102,7 @@ def _shuffle_columns(model: Any, X: Any, y: Any, sample_weight: Any, n_permutati
             "This model does not know its folds: models that were loaded from a file hold nothing "
             "about single rows. Fit it again, or leave X and y out."
         )
-    again: CrossValidatedTree = type(model)(
+    again = type(model)(
         **model.best_params_,
         cv=_list_splits(indices, len(y)),
         scoring=model.scoring,
@@ -109,11 +110,7 @@ def _shuffle_columns(model: Any, X: Any, y: Any, sample_weight: Any, n_permutati
     )
     evidence = Evidence(n_permutations=n_permutations)
     again._fit_evidence(X, y, sample_weight, {}, evidence)
-    if not _are_same(again, model):
-        raise InputError(
-            "X, y and sample_weight are not those that the model was fitted to: they give another "
-            "tree. The trees of the folds have to be grown again, so give the data of the fit."
-        )
+    check_same_tree(model.tree_, again.tree_)
     if evidence.importance is None or all(len(test) == 1 for test in indices["test"]):
         raise ParameterError(
             "Splits hold out single rows, so that there is nothing to shuffle. Use fewer "
@@ -128,11 +125,3 @@ def _list_splits(indices: Any, n_rows: int) -> list[tuple[NDArray[Any], NDArray[
     if "train" in indices:
         return list(zip(indices["train"], tests, strict=True))
     return [(np.setdiff1d(np.arange(n_rows), test), test) for test in tests]
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    fields = ("feature", "threshold", "value", "n_node_samples")
-    return all(
-        np.array_equal(getattr(one.tree_, name), getattr(other.tree_, name), equal_nan=True)
-        for name in fields
-    )

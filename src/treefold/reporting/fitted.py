@@ -20,14 +20,13 @@ from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import name_measure
 from treefold.command.target import Target
 from treefold.evaluation import Evaluation
-from treefold.exceptions import InputError
-from treefold.model import Tree
+from treefold.model import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
 from treefold.reporting.wording import clean
 from treefold.scoring import name_scoring
 from treefold.table import Table
 
-__all__ = ["Data", "check_same_tree", "describe_model", "fit_again"]
+__all__ = ["Data", "describe_model", "fit_again"]
 
 _SHUFFLES = 3
 
@@ -52,20 +51,6 @@ def fit_again(model: Any, data: Data) -> tuple[Any, Evidence]:
     again._fit_evidence(data.X, data.y, data.weights, dict(data.params), evidence)
     check_same_tree(model.tree_, again.tree_)
     return again, evidence
-
-
-def check_same_tree(fitted: Tree, again: Tree) -> None:
-    """Refuse data that are not those of the fit."""
-    is_same = fitted.node_count == again.node_count and all(
-        np.array_equal(getattr(fitted, name), getattr(again, name), equal_nan=True)
-        for name in ("feature", "threshold", "n_node_samples", "value")
-    )
-    if not is_same:
-        raise InputError(
-            "X and y give another tree than the one that was fitted, so they are not the data of "
-            "the fit, or its folds were drawn without a seed. Give the same X, y, sample_weight "
-            "and groups, or none of them."
-        )
 
 
 def describe_model(

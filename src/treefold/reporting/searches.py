@@ -11,9 +11,9 @@ from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
 from treefold.evaluation import Evaluation
 from treefold.exceptions import InputError, ParameterError
-from treefold.model import Tree
+from treefold.model import Tree, check_same_tree
 from treefold.model_selection.candidates import find_tree
-from treefold.reporting.fitted import Data, check_same_tree
+from treefold.reporting.fitted import Data
 from treefold.scoring import name_scoring
 
 __all__ = ["SearchedTree"]
