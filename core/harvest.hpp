@@ -1,5 +1,6 @@
-// What grow() and answer() ask of each kind of target. They are compiled one by one (grow_classes.cpp, grow_means.cpp,
-// grow_wide.cpp): together they take minutes.
+// What grow(), answer() and leave_one_out() ask of each kind of target. The kinds are compiled one by one (classes.cpp,
+// weighted_classes.cpp, means.cpp, wide.cpp): together they take minutes. All that is done with a kind stands in one
+// file (compile_kind.hpp), because most of it is the same scans.
 #pragma once
 
 #include <memory>
@@ -20,5 +21,9 @@ struct Harvest {
 template <class Sink, class Target>
 Harvest<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
                            const std::vector<const Target*>& targets, Workers& workers);
+
+template <class Target>
+Left leave_each(const Table& table, const TargetView& view, Member& member, const Target& target,
+                Workers& workers);
 
 }  // namespace treefold

@@ -1,7 +1,7 @@
 // Leave-one-out for one kind of target.
 #pragma once
 
-#include "grow.hpp"
+#include "harvest.hpp"
 #include "leave.hpp"
 
 namespace treefold {
