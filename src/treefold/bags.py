@@ -79,7 +79,7 @@ class Bags:
     def make_member(self, number: int, asked: NDArray[np.uint32] | None = None) -> Member:
         """Make the member of a bag; its rules are those of a fit with the bag's weights."""
         weights = self.weigh(number)
-        rows = np.flatnonzero(weights).astype(np.uint32)
+        rows = np.flatnonzero(weights != 0).astype(np.uint32)
         class_weight = getattr(self.tree, "class_weight", None)
         target = select_rows(replace(self.target, weights=weights), rows, class_weight)
         rules = make_rules(self.tree, target, self.table.n_columns)
