@@ -11,9 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, estimator_html_repr
 
 from treefold import _native
 from treefold.interop import to_sklearn
@@ -89,6 +90,24 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 "appropriate arguments before using this estimator."
             )
         return tree
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram, and the tree below it once there is one."""
+        diagram = str(estimator_html_repr(self))
+        if getattr(self, "tree_", None) is None:
+            return diagram
+        from treefold.export.as_html import tree_to_html  # noqa: PLC0415 - it knows estimators
+
+        return f"<div>{diagram}{tree_to_html(self)}</div>"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._html_repr()
+        return shown
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the leaf that each row ends in.

@@ -97,7 +97,8 @@ def _make_target(model: Any, data: Data | None) -> Target:
     else:
         codes = truth.astype(np.int64)
         counts = tuple(np.bincount(codes, minlength=len(classes)).tolist())
-    positive = classes[1] if len(classes) == 2 else None
+    is_binary = len(classes) == 2
+    positive = classes[int(getattr(model, "_positive", 1))] if is_binary else None
     return Target(name, model.classes_[codes], classes, counts, positive, codes)
 
 

@@ -1,35 +1,10 @@
-"""Text that comes from data, made safe to show: no invisible characters, no endless names.
+"""Small words that several sections need; escaping is the template's business (`page`)."""
 
-Escaping is the template's business (`page`); here a name is made readable.
-"""
+from treefold.export.cleaning import clean
 
-import unicodedata
-from typing import Any
-
-__all__ = ["UNKNOWN", "clean", "count", "percent", "shorten"]
+__all__ = ["UNKNOWN", "clean", "count", "percent"]
 
 UNKNOWN = "\u2013"  # in the place of a number
-_LONGEST = 300  # characters of anything that is shown
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_JOINERS = "\u200c\u200d"  # some scripts cannot be written without them
-
-
-def clean(value: Any, most: int = _LONGEST) -> str:
-    """Write a value on one line; what cannot be seen, such as marks of direction, by its code."""
-    text = shorten(str(value), most)
-    return "".join(letter if _is_visible(letter) else f"\\u{ord(letter):04x}" for letter in text)
-
-
-def shorten(text: str, most: int) -> str:
-    """Leave out the middle of a text that is too long: names begin it, numbers end it."""
-    if len(text) <= most:
-        return text
-    end = most // 3
-    return f"{text[: most - end - 1]}…{text[len(text) - end :]}"
-
-
-def _is_visible(letter: str) -> bool:
-    return letter in _JOINERS or unicodedata.category(letter) not in _INVISIBLE
 
 
 def count(number: int, noun: str) -> str:
