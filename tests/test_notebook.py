@@ -15,22 +15,20 @@ def show(model: Any) -> str:
     bundle = model._repr_mimebundle_()
     html: str = bundle["text/html"]
     assert bundle["text/plain"] == repr(model)
-    assert html == model._repr_html_()
-    return html
+    assert len(html) == pytest.approx(len(model._repr_html_()), abs=20)  # ids count upwards
+    assert "<style>" in html  # scikit-learn's diagram
+    return html[: html.index("<style>")]
 
 
-def test_a_tree_that_is_not_fitted_shows_its_parameters() -> None:
-    html = show(DecisionTreeClassifier(max_depth=3))
-    assert "max_depth" in html
-    assert "leaves" not in html.rsplit("</style>", 1)[-1]
+def test_a_tree_that_is_not_fitted_shows_scikit_learns_diagram() -> None:
+    assert show(DecisionTreeClassifier(max_depth=3)) == ""
 
 
-def test_a_fitted_tree_shows_its_splits_below() -> None:
+def test_a_fitted_tree_shows_its_splits() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=2).fit(X, y)
-    html = show(model)
-    assert "max_depth" in html
-    tree = html[html.index("3 leaves, depth 2") :]
+    tree = show(model)
+    assert "3 leaves, depth 2" in tree
     assert "150 rows" in tree
     assert tree.count("<details") == 2
     assert tree.count("<li>") == 3
@@ -46,8 +44,7 @@ def test_a_cross_validated_tree_shows_its_score_and_its_folds() -> None:
 
 def test_a_regression_shows_means_and_a_large_tree_stays_short() -> None:
     X, y = load_diabetes(return_X_y=True)
-    html = show(DecisionTreeRegressor().fit(X, y))
-    tree = html[html.index(" leaves, depth") :]
+    tree = show(DecisionTreeRegressor().fit(X, y))
     assert "mean 152.1" in tree
     assert "more below" in tree
     assert tree.count("rows") < 150
@@ -66,7 +63,7 @@ def test_hostile_names_are_escaped() -> None:
     X["kind"] = pd.Categorical(random.choice(HOSTILE, 90))
     y = random.choice(HOSTILE, 90)
     html = show(DecisionTreeClassifier().fit(X, y))
-    page = Page(f"<main>{html[html.index(' leaves, depth') :]}".replace("</div></div>", "", 1))
+    page = Page(html)
     assert page.find("script") == page.find("img") == []
     assert len(page.raw) < 100_000
 

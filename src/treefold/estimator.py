@@ -92,13 +92,13 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return tree
 
     def _html_repr(self) -> str:
-        """What notebooks show: scikit-learn's diagram, and the tree below it once there is one."""
+        """What notebooks show: scikit-learn's diagram, and the tree above it once there is one."""
         diagram = str(estimator_html_repr(self))
         if getattr(self, "tree_", None) is None:
             return diagram
         from treefold.export.as_html import tree_to_html  # noqa: PLC0415 - it knows estimators
 
-        return f"<div>{diagram}{tree_to_html(self)}</div>"
+        return tree_to_html(self) + diagram
 
     def _repr_html_inner(self) -> str:
         return self._html_repr()
