@@ -279,15 +279,27 @@ def test_a_model_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-@pytest.mark.parametrize("cv", [2, 35, 80])
-def test_folds_without_a_nested_score_say_so(tmp_path: Path, cv: int) -> None:
+def test_two_folds_have_no_nested_score_and_say_so(tmp_path: Path) -> None:
     path = make_data(tmp_path / "data.csv", n_rows=80)
-    found = fit_json(path, "b", "--cv", cv)
+    found = fit_json(path, "b", "--cv", 2)
     assert "nested" not in found["scores"]["rows"]
-    assert "a nested one takes from 3 to 30 folds" in found["hints"][-1]
+    assert "a nested one takes 3 folds" in found["hints"][-1]
+    assert "cross-validation (optimistic)" in fit(path, "b", "--cv", 2).out
+
+
+@pytest.mark.parametrize(("target", "cv"), [("y", 35), ("b", 35), ("y", 80), ("b", 80)])
+def test_many_folds_are_merged_for_the_nested_score(tmp_path: Path, target: str, cv: int) -> None:
+    path = make_data(tmp_path / "data.csv", n_rows=80)
+    found = fit_json(path, target, "--cv", cv)
+    rows = found["scores"]["rows"]
+    assert next(iter(rows)) == "nested"
+    assert rows["nested"]["n_splits"] == rows["cross_validation"]["n_splits"]
+    assert "merged into 10 for the nested score" in found["folds"]["description"]
+    n_sizes = 2
+    assert found["work"]["trees"] == n_sizes * (1 + cv + 1 + 10 + 45)
     assert (found["importance"] is None) == (cv == 80)
-    out = fit(path, "b", "--cv", cv).out
-    assert "cross-validation (optimistic)" in out
+    out = fit(path, target, "--cv", cv).out
+    assert "optimistic" not in out
     assert ("a single row cannot be shuffled" in out) == (cv == 80)
 
 

@@ -64,6 +64,36 @@ def test_the_nested_score_is_that_of_the_same_fit_without_the_held_out_rows(name
     assert len(numbers) == len(splits) - (name == "time")
 
 
+def test_merged_splits_are_scored_by_what_was_chosen_without_any_of_them():
+    splits = list(theirs.KFold(8, shuffle=True, random_state=1).split(X))
+    blocks = [[0, 1, 2], [3, 4], [5], [6, 7]]
+    model = DecisionTreeClassifierCV(cv=splits)
+    model, evidence = fit(model, CLASSES, nested=True, blocks=blocks)
+    held = [np.concatenate([splits[number][1] for number in block]) for block in blocks]
+    everything = np.arange(len(X))
+    merged = [(np.setdiff1d(everything, rows), np.sort(rows)) for rows in held]
+    nested = model.evaluation_.nested
+    assert nested["split"].tolist() == list(range(8))
+    for block, again, _ in nest_by_hand(model, CLASSES, merged):
+        for number in blocks[block]:
+            test = splits[number][1]
+            shares = again.predict_proba(X[test])[:, 1]
+            np.testing.assert_array_equal(evidence.nested_predictions[number][:, 1], shares)
+            score = -brier_score_loss(CLASSES[test] == "yes", shares)
+            assert nested["test_score"][number] == pytest.approx(score, abs=1e-12)
+            assert nested["best_params"][number].items() <= again.best_params_.items()
+    assert evidence.n_trees == len(model.min_samples_leaf) * (1 + 8 + 1 + 4 + 6)
+
+
+def test_single_rows_nest_in_blocks_and_are_scored_together():
+    blocks = [list(range(first, 160, 5)) for first in range(5)]
+    model = DecisionTreeRegressorCV(cv=theirs.LeaveOneOut())
+    model, evidence = fit(model, NUMBERS, nested=True, blocks=blocks)
+    answers = np.array([evidence.nested_predictions[row][0] for row in range(160)])
+    score = r2_score(NUMBERS, answers)
+    assert model.evaluation_.nested["test_score"] == pytest.approx([score], abs=1e-12)
+
+
 def test_weights_and_numbers_nest_too():
     splits = list(theirs.KFold(4).split(X))
     model = DecisionTreeRegressorCV(cv=splits, min_samples_leaf=(2, 9))

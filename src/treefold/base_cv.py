@@ -53,6 +53,7 @@ class Evidence:
     """What a fit finds out on top of what every fit does."""
 
     nested: bool = False
+    blocks: list[list[int]] | None = None  # splits that take part in nested scores as one
     n_permutations: int = 0
     importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
     nested_predictions: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # by split
@@ -107,13 +108,13 @@ class CrossValidatedTree:
         splits = self._split(cv, ground, X, y, routed)
         scoring = self._make_scoring(ground.target.classes)
         options = _make_options(ground, scoring, X, y, routed)
-        sizes = (len(split.test) for split in splits)
+        sizes = [len(split.test) for split in splits]
         is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
         judge = Judge(ground, scoring, options, is_pooled, n_threads)
         cross_fit = CrossFit(ground, settings, splits, judge)
         trials, nested = self._run(cross_fit, wanted)
         index = choose(trials, self.rule)
-        n_permutations = 0 if is_pooled else wanted.n_permutations
+        n_permutations = wanted.n_permutations if max(sizes) > 1 else 0  # one row is its shuffle
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
         wanted.importance = found.importance
         facts = {
@@ -139,8 +140,9 @@ class CrossValidatedTree:
         self: Any, cross_fit: CrossFit, wanted: Evidence
     ) -> tuple[Trials, dict[str, Any] | None]:
         """Grow and score everything: all candidates, and the nested scores if they are wanted."""
-        is_nested = wanted.nested and not cross_fit.judge.is_pooled
-        nested_fit = NestedFit(cross_fit) if is_nested else None
+        is_pooled = cross_fit.judge.is_pooled and wanted.blocks is None
+        is_nested = wanted.nested and not is_pooled
+        nested_fit = NestedFit(cross_fit, wanted.blocks) if is_nested else None
         total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
         n_inner = 0 if nested_fit is None else nested_fit.n_trainings
         wanted.n_trees = len(cross_fit.settings) * (1 + len(cross_fit.splits) + n_inner)

@@ -5,6 +5,9 @@ gives the candidates, and the *inner* splits, which are the other splits whose h
 trains on, choose among them. The chosen candidate is scored on the rows that the outer split holds
 out, which no part of this has seen. An inner split trains on the rows that both splits train on, so
 that with folds each inner tree (all rows without two folds) serves two outer splits.
+
+Trees grow with the square of the splits. Many splits are merged into a few *blocks*, which take
+their place: what is chosen without the rows of a block is scored on each split of the block.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,51 +39,66 @@ class _Outer:
     scores: dict[tuple[int, int], Floats] = field(default_factory=dict)  # by setting and inner
     setting: int = -1  # of the chosen candidate
     params: dict[str, Any] = field(default_factory=dict)
-    score: float = np.nan  # of it, on the held-out rows of the outer split
-    answers: Floats = field(default_factory=lambda: np.empty(0))
+    score: dict[int, Floats] = field(default_factory=dict)  # of it, by split of the block
+    inner_score: float = np.nan
+    answers: dict[int, Floats] = field(default_factory=dict)
 
 
 class NestedFit:
     """All inner trees of a `CrossFit`, and the scores of what they choose."""
 
-    def __init__(self, cross_fit: CrossFit) -> None:
+    def __init__(self, cross_fit: CrossFit, blocks: Sequence[Sequence[int]] | None = None) -> None:
+        self._splits, self._judge = cross_fit.splits, cross_fit.judge
+        self._blocks = [[number] for number in range(len(self._splits))]
         self._fit = cross_fit
-        self._outers, self._trainings = _pair_up(cross_fit.splits)
+        if blocks is not None:
+            self._blocks = [list(block) for block in blocks]
+            merged = [_merge([self._splits[number] for number in block]) for block in blocks]
+            judge = replace(self._judge, is_pooled=False)  # blocks hold out several rows each
+            self._fit = CrossFit(cross_fit.ground, cross_fit.settings, merged, judge)
+        self._is_merged = blocks is not None
+        self._outers, self._trainings = _pair_up(self._fit.splits)
 
     @property
     def work(self) -> int:
         """How much `evaluate` does, in the unit of `CrossFit.work`."""
         n_rows = sum(_count_rows(training.packed) for training in self._trainings)
-        return self._fit.count_work(n_rows)
+        return self._fit.count_work(n_rows) + (self._fit.work if self._is_merged else 0)
 
     @property
     def n_trainings(self) -> int:
-        """Number of inner training sets that differ."""
-        return len(self._trainings)
+        """Number of training sets that grow trees."""
+        return len(self._trainings) + (1 + len(self._blocks) if self._is_merged else 0)
 
     def evaluate(self, rule: str, progress: Progress) -> dict[str, Any] | None:
-        """Choose for each outer split and score the choice; None if no split has inner splits.
+        """Choose for each outer split and score the choice; None if none has inner splits.
 
         Gives `test_score`, `best_params` and `inner_score` of the outer splits, and `split`, their
         numbers: without those that train on no other split's held-out rows, such as the first
-        one in time.
+        one in time. Where rows are pooled there is one score.
         """
         if not self._outers:
             return None
+        if self._is_merged:
+            self._fit.evaluate(progress)
         self._find_candidates()
         grown = self._fit.grow(range(len(self._trainings)), self._list_rows, progress)
         n_threads = self._fit.judge.n_threads if self._fit.judge.has_sums else 1
         judge = replace(self._fit.judge, n_threads=self._fit.judge.n_threads // n_threads)
         for _ in map_in_threads(lambda each: self._estimate(judge, *each), grown, n_threads):
             pass
-        outers = self._outers.values()
-        inner_scores = [self._choose(outer, rule) for outer in outers]
+        for outer in self._outers.values():
+            self._choose(outer, rule)
         self._try_out()
+        scored = [(outer, number) for outer in self._outers.values() for number in outer.score]
+        numbers = [number for _, number in scored]
+        parts = [outer.score[number] for outer, number in scored]
+        scores = self._judge.combine(parts, [self._splits[number] for number in numbers])[0]
         return {
-            "test_score": np.array([outer.score for outer in outers]),
-            "best_params": [outer.params for outer in outers],
-            "inner_score": np.array(inner_scores),
-            "split": np.array(list(self._outers)),
+            "test_score": scores,
+            "best_params": [outer.params for outer, _ in scored],
+            "inner_score": np.array([outer.inner_score for outer, _ in scored]),
+            "split": np.array(numbers[: len(scores)]),
         }
 
     def _estimate(self, judge: Judge, setting: int, key: int, stem: Stem) -> None:
@@ -94,22 +112,27 @@ class NestedFit:
     @property
     def predictions(self) -> dict[int, Floats]:
         """What was chosen for an outer split predicts there, by the number of the split."""
-        return {number: outer.answers for number, outer in self._outers.items()}
+        return {
+            number: answers
+            for outer in self._outers.values()
+            for number, answers in outer.answers.items()
+        }
 
     def _try_out(self) -> None:
         """Score what was chosen for each outer split on its held-out rows."""
         for setting in sorted({outer.setting for outer in self._outers.values()}):
-            for number, stem in self._fit.grow_again(setting):
-                outer = self._outers.get(number)
+            for block, stem in self._fit.grow_again(setting):
+                outer = self._outers.get(block)
                 if outer is None or outer.setting != setting:
                     continue
-                split = self._fit.splits[number]
-                outer.score = float(self._fit.judge.score(stem, split, [outer.params])[0])
-                outer.answers = self._predict(stem, number, outer.params)
+                for number in self._blocks[block]:
+                    split = self._splits[number]
+                    outer.score[number] = self._judge.score(stem, split, [outer.params])
+                    outer.answers[number] = self._predict(stem, number, outer.params)
 
     def _predict(self, stem: Stem, number: int, params: dict[str, Any]) -> Floats:
         n_threads = self._fit.judge.n_threads
-        rows = self._fit.splits[number].test
+        rows = self._splits[number].test
         leaves = self._fit.ground.find_leaves(stem.tree, rows, n_threads)
         nodes = replay_nodes(stem.tree, leaves, stem.cells([params]), n_threads)[0]
         return predict_nodes(stem.tree, nodes)
@@ -121,7 +144,7 @@ class NestedFit:
                     continue
                 self._outers[number].candidates.append(find_candidates(each, stem))
 
-    def _choose(self, outer: _Outer, rule: str) -> float:
+    def _choose(self, outer: _Outer, rule: str) -> None:
         by_setting = [
             np.stack([outer.scores[setting, inner] for inner in outer.inner], axis=1)
             for setting in range(len(self._fit.settings))
@@ -135,7 +158,7 @@ class NestedFit:
         outer.params = dict(trials.params[index])
         ends = np.cumsum([len(each.params) for each in outer.candidates])
         outer.setting = int(np.searchsorted(ends, index, side="right"))
-        return float(trials.means[index])
+        outer.inner_score = float(trials.means[index])
 
     def _list_rows(self, key: int) -> NDArray[np.uint32]:
         bits = np.unpackbits(self._trainings[key].packed, count=self._fit.ground.n_rows)
@@ -148,6 +171,15 @@ class _Training:
 
     packed: NDArray[np.uint8]
     pairs: list[tuple[int, int]]
+
+
+def _merge(splits: Sequence[Split]) -> Split:
+    """Hold out what one of the splits holds out, and train on what all of them train on."""
+    n_rows = splits[0].n_rows
+    trains = [_pack(split.train_rows(), n_rows) for split in splits]
+    both = np.unpackbits(np.bitwise_and.reduce(trains), count=n_rows)
+    tests = np.unique(np.concatenate([split.test for split in splits]))
+    return Split(n_rows, tests, np.flatnonzero(both))
 
 
 def _pair_up(splits: Sequence[Split]) -> tuple[dict[int, _Outer], list[_Training]]:

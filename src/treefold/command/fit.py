@@ -14,7 +14,7 @@ from rich.text import Text
 
 from treefold import __version__, save
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
-from treefold.command.fitting import MOST_NESTED_FOLDS, Study, fit_tree, read_weights
+from treefold.command.fitting import Study, fit_tree, read_weights
 from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
@@ -108,12 +108,20 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
     result = Result(target, weights, folds.splits, study.measure, *fit_tree(study, options))
     found.update(describe_fit(result))
-    if options.nested and result.model.evaluation_.nested is None:
-        found["hints"].append(
-            "The score is optimistic: a nested one takes from 3 to "
-            f"{MOST_NESTED_FOLDS} folds that hold out several rows each."
-        )
+    if options.nested:
+        _tell_nesting(result, found)
     return result, encoded
+
+
+def _tell_nesting(result: Result, found: dict[str, Any]) -> None:
+    """Say how the nested score came about, or why there is none."""
+    if result.model.evaluation_.nested is None:
+        need = "3 folds" if len(result.splits) < 3 else "folds that hold out several rows each"
+        found["hints"].append(f"The score is optimistic: a nested one takes {need}.")
+    elif result.evidence.blocks is not None:
+        folds = found["folds"]
+        n_blocks = round(len(result.evidence.blocks) * folds["number"] / folds["splits"])
+        folds["description"] += f"; merged into {n_blocks} for the nested score"
 
 
 def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target]:
