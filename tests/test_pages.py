@@ -1,5 +1,6 @@
 """The documentation does what it says: every snippet runs, and prints what the page shows."""
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,22 @@ def test_no_code_of_a_page_hides_from_the_tests() -> None:
         assert languages <= {"python", "sh", "text", "sql"}, page
 
 
+def read_rows(page: Path, begin: str) -> list[set[str]]:
+    """The cells of the tables of a page, from some text on."""
+    lines = page.read_text(encoding="utf-8").partition(begin)[2].splitlines()
+    return [{cell.strip() for cell in line.split("|")} for line in lines if line.startswith("|")]
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_benchmarks() -> None:
+    measured = read_rows(ROOT / "docs" / "benchmarks.md", "## Numbers")
+    evidence = read_rows(ROOT / "README.md", "## Evidence")[2:]
+    assert len(evidence) >= 4
+    for row in evidence:
+        numbers = {cell for cell in row if re.fullmatch(r"[\d.]+( m?s)?", cell)}
+        assert numbers
+        assert any(numbers <= other for other in measured), row
+
+
 def test_the_drawings_are_those_of_their_script() -> None:
     folder = ROOT / "docs" / "images"
     drawings = runpy.run_path(str(folder / "make_drawings.py"))["DRAWINGS"]
@@ -61,4 +78,4 @@ def test_the_figures_can_be_drawn_again(tmp_path: Path) -> None:
     runpy.run_path(str(folder / "make_figures.py"))["draw_all"](tmp_path)
     for picture in tmp_path.iterdir():
         assert (folder / picture.name).is_file()
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == 5
