@@ -1,13 +1,19 @@
 """Trees as JSON, as DOT and as SVG."""
 
+import io
 import json
+import math
 import re
+import shutil
+import subprocess
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
+import resvg_py
+from matplotlib import pyplot as plt
 from numpy.testing import assert_array_equal
 from saved_models import make_saved
 from sklearn.datasets import load_iris
@@ -109,6 +115,53 @@ def test_dot_escapes_names() -> None:
     model = DecisionTreeClassifier().fit(pd.DataFrame({ODD: [1.0, 2.0]}), [ODD, "x"])
     for line in export_dot(model).splitlines()[2:-1]:
         assert re.fullmatch(r'  \d+( -> \d+)? \[label="(?:[^"\\]|\\["\\n])*"\];', line), line
+
+
+needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+
+
+def draw_by_graphviz(text: str) -> dict[str, Any]:
+    """Let Graphviz lay the picture out; it has nothing to say against it."""
+    done = subprocess.run(["dot", "-Tjson"], input=text.encode(), capture_output=True, check=True)
+    assert done.stderr == b""
+    return json.loads(done.stdout)
+
+
+@needs_graphviz
+@pytest.mark.parametrize("name", list(make_saved()))
+def test_graphviz_draws_every_tree(name: str) -> None:
+    model, _ = make_saved()[name]
+    drawn = draw_by_graphviz(export_dot(model, filled=True, rounded=True))
+    tree = model.tree_
+    assert len(drawn["objects"]) == tree.node_count
+    splits = np.flatnonzero(tree.feature >= 0).tolist()
+    sides = (tree.children_left, tree.children_right)
+    expected = {(str(node), str(side[node])) for node in splits for side in sides}
+    names = [box["name"] for box in drawn["objects"]]
+    edges = drawn.get("edges", [])
+    assert {(names[edge["tail"]], names[edge["head"]]) for edge in edges} == expected
+
+
+@needs_graphviz
+def test_graphviz_reads_any_name() -> None:
+    model = DecisionTreeClassifier().fit(pd.DataFrame({ODD: [1.0, 2.0]}), [ODD, "x"])
+    labels = [box["label"] for box in draw_by_graphviz(export_dot(model))["objects"]]
+    assert labels[0].startswith('a"\\\\b<&>  é]]> <= 1.500')
+    assert labels[2].endswith("class = x")
+
+
+def test_svg_is_drawn_as_it_says() -> None:
+    model = DecisionTreeClassifier().fit(IRIS.data, IRIS.target)
+    text = export_svg(model)
+    image = plt.imread(io.BytesIO(resvg_py.svg_to_bytes(svg_string=text)))
+    root = ET.fromstring(text)
+    size = [math.ceil(float(root.attrib[key])) for key in ("height", "width")]
+    assert list(image.shape) == [*size, 4]
+    for rect in root.iter(f"{SVG}rect"):
+        middle = float(rect.attrib["y"]) + float(rect.attrib["height"]) / 2
+        inside = image[round(middle), round(float(rect.attrib["x"])) + 3]
+        colour = [int(rect.attrib["fill"][place : place + 2], 16) for place in (1, 3, 5)]
+        assert np.round(inside * 255).tolist() == [*colour, 255]
 
 
 def read_svg(text: str) -> tuple[list[dict[str, float]], list[str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from treefold.export.pictures import fill_colours, hex_colour
+from treefold.export.pictures import fill_colours, hex_colour, make_printable
 from treefold.export.walk import check_count, walk
 from treefold.export.words import Steadiness, Wording
 from treefold.stability import CAUTION
@@ -79,8 +79,5 @@ def export_dot(
 
 def _quote(lines: Sequence[str]) -> str:
     """Write lines as one quoted string; a backslash would begin an escape."""
-    escaped = (
-        line.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
-        for line in lines
-    )
-    return '"' + "\\n".join(escaped).replace("\0", "") + '"'
+    escaped = (make_printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

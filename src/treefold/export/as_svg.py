@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from treefold.export.pictures import Place, fill_colours, hex_colour, lay_out
+from treefold.export.pictures import Place, fill_colours, hex_colour, lay_out, make_printable
 from treefold.export.walk import check_count
 from treefold.export.words import Steadiness, Wording
 from treefold.stability import CAUTION
@@ -136,4 +136,4 @@ class _Frame:
 
 def _clean(text: str) -> str:
     """Escape what XML reads as its own, and leave out what it has no form for."""
-    return escape("".join(letter if letter.isprintable() else " " for letter in text))
+    return escape(make_printable(text))

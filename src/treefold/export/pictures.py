@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from treefold.export.walk import walk
 from treefold.model import Tree
 
-__all__ = ["Place", "fill_colours", "hex_colour", "lay_out"]
+__all__ = ["Place", "fill_colours", "hex_colour", "lay_out", "make_printable"]
+
+
+def make_printable(text: str) -> str:
+    """Leave out what cannot be drawn."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @dataclass(frozen=True, slots=True)
