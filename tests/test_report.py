@@ -207,8 +207,12 @@ def test_a_deep_tree_is_cut_to_what_can_be_read(tmp_path: Path) -> None:
 
 def test_leave_one_out_has_pooled_answers(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
-    page = report(tmp_path, DecisionTreeClassifierCV(cv=LeaveOneOut()).fit(X[::3], y[::3]))
-    assert "50 splits" in page.text
+    X, y = X[::3], y[::3] == 1
+    model = DecisionTreeClassifierCV(cv=LeaveOneOut(), scoring="roc_auc")
+    model.fit(X, y)
+    page = report(tmp_path, model, X, y)
+    assert "50 splits by LeaveOneOut()" in page.text
+    assert "without a standard error" in page.text
 
 
 def test_groups_and_weights_are_those_of_the_fit(tmp_path: Path) -> None:

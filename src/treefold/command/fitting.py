@@ -15,10 +15,10 @@ from treefold.command.options import FitOptions
 from treefold.command.target import Target
 from treefold.table import Table
 
-__all__ = ["MOST_NESTED_FOLDS", "Study", "fit_tree", "read_weights"]
+__all__ = ["Study", "find_blocks", "fit_tree", "read_weights"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
-MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
+_MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
 _N_BLOCKS = 10
 _MANY_ROWS = 20_000  # of which one shuffle says as much as three of fewer
 # Leaf sizes to try: pruning decides most, so that two of them are enough.
@@ -52,10 +52,10 @@ def read_weights(column: Any, name: str) -> NDArray[np.float64]:
     return weights
 
 
-def _find_blocks(folds: Folds) -> list[list[int]] | None:
+def find_blocks(folds: Folds) -> list[list[int]] | None:
     """Merge many folds, or those of single rows, into a few, each repeat by itself."""
     has_single_rows = all(len(test) == 1 for _, test in folds.splits)
-    if folds.n_folds <= MOST_NESTED_FOLDS and not has_single_rows:
+    if folds.n_folds <= _MOST_NESTED_FOLDS and not has_single_rows:
         return None
     n_splits = len(folds.splits)
     repeats = np.array_split(np.arange(n_splits), max(1, round(n_splits / folds.n_folds)))
@@ -81,7 +81,7 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     else:
         model = DecisionTreeRegressorCV(**parameters)
     n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
-    evidence = Evidence(options.nested, _find_blocks(study.folds), n_permutations)
+    evidence = Evidence(options.nested, find_blocks(study.folds), n_permutations)
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:

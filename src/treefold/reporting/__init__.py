@@ -38,7 +38,7 @@ def report(
 
     Needs the extra `treefold[report]`. Without the data, the report has what the fitted model
     knows. With them, the model is fitted once more, to find out what a fit does not: the nested
-    score (up to 30 splits), the importance of columns on held-out rows, and a profile of the data.
+    score, the importance of columns on held-out rows, and a profile of the data.
 
     Parameters
     ----------

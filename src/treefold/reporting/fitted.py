@@ -14,12 +14,12 @@ from sklearn.base import clone
 from treefold import __version__
 from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.command.findings import Result, describe_fit, describe_target
-from treefold.command.fitting import MOST_NESTED_FOLDS
-from treefold.command.folds import Splits
+from treefold.command.fitting import find_blocks
+from treefold.command.folds import Folds, Splits
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import name_measure
 from treefold.command.target import Target
-from treefold.evaluation import Evaluation
+from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.model import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
 from treefold.reporting.wording import clean
@@ -46,8 +46,10 @@ def fit_again(model: Any, data: Data) -> tuple[Any, Evidence]:
     again = clone(model).set_params(store_cv_predictions=True, verbose=0)
     if model.max_features is not None:
         again.set_params(random_state=model.best_params_["random_state"])
-    is_nested = model.n_splits_ <= MOST_NESTED_FOLDS
-    evidence = Evidence(nested=is_nested, n_permutations=_SHUFFLES)
+    splits = _list_splits(model.evaluation_, int(model.tree_.n_node_samples[0]))
+    blocks = find_blocks(Folds(splits, model.n_splits_, "")) if splits else None
+    is_pooled = POOLED_NOTE in model.evaluation_.notes  # blocks of rows in order have no score
+    evidence = Evidence(not is_pooled, blocks, _SHUFFLES)
     again._fit_evidence(data.X, data.y, data.weights, dict(data.params), evidence)
     check_same_tree(model.tree_, again.tree_)
     return again, evidence
