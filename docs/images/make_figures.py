@@ -62,6 +62,7 @@ def draw_benchmarks(folder: Path) -> None:
     ax.axvline(1, color="black", linewidth=0.8)
     ax.set_yticks(list(places), [row[0] for row in timed])
     ax.set_ylim(len(timed) - 0.4, -0.6)
+    ax.margins(x=0.06)
     ax.set_xlabel("scikit-learn's time / ours (orange: the bar that was set before)")
     figure.savefig(folder / "benchmarks.png", metadata={"Software": None})
 
