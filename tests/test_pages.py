@@ -9,6 +9,8 @@ import matplotlib as mpl
 import pytest
 from pages import PAGES, ROOT, is_as_shown, read_snippets, run_snippet
 
+import treefold
+
 pytest.importorskip("pyarrow")
 mpl.use("Agg")
 WITH_SNIPPETS = [page for page in PAGES if any(read_snippets(page))]
@@ -48,6 +50,17 @@ def test_no_code_of_a_page_hides_from_the_tests() -> None:
         fences = [line for line in page.read_text().splitlines() if line.startswith("```")]
         languages = {fence.removeprefix("```") for fence in fences[::2]}
         assert languages <= {"python", "sh", "text", "sql"}, page
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    listed = set(re.findall(r"^::: (\S+)$", "\n".join(map(Path.read_text, pages)), re.MULTILINE))
+    packages = {"model_selection": treefold.model_selection, "plot": treefold.plot}
+    names = {f"treefold.{name}" for name in treefold.__all__} - {"treefold.__version__"}
+    names -= {"treefold.plot_tree", *(f"treefold.{package}" for package in packages)}
+    for package, module in packages.items():
+        names |= {f"treefold.{package}.{name}" for name in module.__all__}
+    assert listed - {"treefold.exceptions"} == names
 
 
 def read_rows(page: Path, begin: str) -> list[set[str]]:
