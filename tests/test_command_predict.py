@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +229,27 @@ def test_a_file_without_rows_is_a_mistake(model: Path, tmp_path: Path) -> None:
     assert_mistake(run("predict", model, write(tmp_path / "a.csv", LINES[0])), "has no rows")
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a user who may not write")
-def test_a_read_only_folder_is_named(model: Path, tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    result = run("predict", model, LOANS, "-o", tmp_path / "out.csv")
-    tmp_path.chmod(0o700)
-    assert_mistake(result, "cannot be written: Permission denied")
+@pytest.mark.skipif(not Path("/sys").is_dir(), reason="needs a folder that nobody may write to")
+def test_a_read_only_folder_is_named(model: Path) -> None:
+    commands = [
+        ["predict", model, LOANS, "-o", "/sys/out.csv"],
+        ["show", model, "-o", "/sys/out.csv"],
+        ["fit", LOANS, "--target", "default", "--cv", 3, "--no-nested", "--model", "/sys/out.csv"],
+    ]
+    for command in commands:
+        assert_mistake(run(*command), "'/sys/out.csv' cannot be written: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes with names")
+def test_a_pipe_is_written_to_and_stays_a_pipe(model: Path, answers: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        text = pool.submit(pipe.read_bytes)
+        assert run("predict", model, LOANS, "--proba", "-o", pipe).code == 0
+        assert csv.read_csv(io.BytesIO(text.result(timeout=60))) == answers
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_a_folder_that_refuses_is_named(
@@ -248,7 +264,13 @@ def test_a_folder_that_refuses_is_named(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupt_leaves_the_old_file_and_no_other(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGINT, "error: interrupted; no file was changed.\n"), (signal.SIGTERM, "")],
+)
+def test_an_interrupt_leaves_the_old_file_and_no_other(
+    model: Path, tmp_path: Path, number: signal.Signals, words: str
+) -> None:
     output = write(tmp_path / "out.csv", "an old file")
     code = f"""
 import treefold.command.predict as command
@@ -267,12 +289,12 @@ main()
     assert process.stderr is not None
     assert process.stderr.readline() == "ready\n"
     assert len(list(tmp_path.iterdir())) == 2
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     begin = time.monotonic()
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - begin < 25
-    assert process.returncode == 130
-    assert err == "error: interrupted; no file was changed.\n"
+    assert process.returncode == 128 + number
+    assert err == words
     assert output.read_text() == "an old file\n"
     assert list(tmp_path.iterdir()) == [output]
 

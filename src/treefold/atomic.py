@@ -16,8 +16,13 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file to be written under a temporary name beside `path`, and move it there at the end.
 
     Whatever goes wrong before, an interrupt included, leaves an old file as it was and no new one.
-    A link is followed; the file keeps the permissions of the one that it replaces.
+    A link is followed; the file keeps the permissions of the one that it replaces. What is no file
+    but a pipe or a device is written as it comes.
     """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with open(path, "wb") as file:
+            yield file
+        return
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file.")

@@ -1,9 +1,12 @@
 """What the user is told: one line each to stderr, and the exit code."""
 
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, NoReturn
 
 __all__ = ["UserError", "mistakes_end_with_code_2", "say", "shorten"]
 
@@ -20,6 +23,7 @@ def say(kind: str, message: str) -> None:
 @contextmanager
 def mistakes_end_with_code_2() -> Iterator[None]:
     """Turn a user's mistake into a message and exit code 2, and warnings into messages."""
+    before = _listen(signal.SIGTERM, _stop)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
@@ -37,6 +41,19 @@ def mistakes_end_with_code_2() -> Iterator[None]:
     except KeyboardInterrupt:
         say("error", "interrupted; no file was changed.")
         raise SystemExit(130) from None
+    finally:
+        _listen(signal.SIGTERM, before)
+
+
+def _listen(number: int, handler: Any) -> Any:
+    """Let a signal call a function, where that is possible; gives what it called before."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return signal.signal(number, handler) if is_main and handler is not None else None
+
+
+def _stop(number: int, _: Any) -> NoReturn:
+    """End as if the program had been left to the signal, but leave no half file behind."""
+    raise SystemExit(128 + number)
 
 
 def shorten(error: BaseException) -> str:
