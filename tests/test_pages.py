@@ -52,6 +52,18 @@ def test_no_code_of_a_page_hides_from_the_tests() -> None:
         assert languages <= {"python", "sh", "text", "sql"}, page
 
 
+def test_links_lead_to_files_that_are_there() -> None:
+    pages = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    links = [
+        (page, link)
+        for page in pages
+        for link in re.findall(r"(?:\]\(|src=\")([^)\s\"#]+)", page.read_text(encoding="utf-8"))
+        if not link.startswith("http")
+    ]
+    assert len(links) > 100
+    assert [(page, link) for page, link in links if not (page.parent / link).is_file()] == []
+
+
 def test_the_reference_has_every_public_name() -> None:
     pages = (ROOT / "docs" / "reference").glob("*.md")
     listed = set(re.findall(r"^::: (\S+)$", "\n".join(map(Path.read_text, pages)), re.MULTILINE))
