@@ -82,6 +82,8 @@ def written(path: Path | None) -> Iterator[Any]:
 
 
 def _check_id(batch: Any, options: PredictOptions, file: str) -> None:
+    if options.id in ("prediction", "because"):
+        raise UserError(f"--id: the answers have a column '{options.id}' of their own; rename it.")
     if options.id is not None and options.id not in batch.column_names:
         raise UserError(f"--id: {file} has no column '{options.id}'.")
 
