@@ -44,6 +44,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return read(folder / "hostile.html")
 
 
+@pytest.fixture
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the time that charts take, where they are not what is tested."""
+    drawing = '<svg width="1" height="1"></svg>'
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: drawing)
+
+
 def report(tmp_path: Path, *arguments: Any, **named: Any) -> Page:
     treefold.report(arguments[0], tmp_path / "report.html", *arguments[1:], **named)
     page = read(tmp_path / "report.html")
@@ -122,6 +129,7 @@ def test_the_card_tells_the_command_and_the_data(loans: tuple[Page, Any]) -> Non
     assert f"treefold {treefold.__version__}, Python" in page.text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifierCV().fit(X, y)
@@ -195,16 +203,18 @@ def test_a_tree_without_splits_says_so(tmp_path: Path) -> None:
     assert "The tree asks for no column." in page.text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_deep_tree_is_cut_to_what_can_be_read(tmp_path: Path) -> None:
-    X = np.arange(3000.0).reshape(-1, 1)
-    y = np.random.default_rng(0).normal(size=3000)
+    X = np.arange(1200.0).reshape(-1, 1)
+    y = np.random.default_rng(0).normal(size=1200)
     model = DecisionTreeRegressorCV(ccp_alpha=0.0, min_samples_leaf=1, cv=2).fit(X, y)
     page = report(tmp_path, model)
-    assert model.get_n_leaves() == 3000
+    assert model.get_n_leaves() == 1200
     assert "the branches with the most rows are shown" in page.text
     assert "nodes below are not shown" in page.text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_leave_one_out_has_pooled_answers(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3] == 1
@@ -215,6 +225,7 @@ def test_leave_one_out_has_pooled_answers(tmp_path: Path) -> None:
     assert "without a standard error" in page.text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_groups_and_weights_are_those_of_the_fit(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     groups, weights = np.arange(150) % 7, np.linspace(0.5, 2, 150)
@@ -228,6 +239,7 @@ def test_groups_and_weights_are_those_of_the_fit(tmp_path: Path) -> None:
     assert not (tmp_path / "no.html").exists()
 
 
+@pytest.mark.usefixtures("no_drawing")
 @pytest.mark.parametrize("option", ["--groups", "--time"])
 def test_the_command_line_says_how_rows_were_held_out(tmp_path: Path, option: str) -> None:
     random = np.random.default_rng(0)
@@ -241,6 +253,7 @@ def test_the_command_line_says_how_rows_were_held_out(tmp_path: Path, option: st
     assert page.findings["folds"]["description"] in page.text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_model_from_a_file_is_reported_without_its_rows(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     treefold.save(DecisionTreeClassifierCV().fit(X, y), tmp_path / "iris.treefold")
@@ -290,6 +303,7 @@ def test_a_search_of_pipelines_and_several_metrics_is_reported(tmp_path: Path) -
 # Mistakes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_what_cannot_be_reported_is_refused(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifierCV().fit(X, y)

@@ -82,7 +82,11 @@ def draw(
         "autosize": {"type": "fit", "contains": "padding"},
         "padding": {"left": 6, "right": 12, "top": 4, "bottom": 2},
         "layer": _share_axes(layers),
-        "config": _config(),
+        "config": {
+            **_config(),
+            "axisX": {"titleLimit": width - 60},
+            "axisY": {"titleLimit": height - 40},
+        },
     }
     svg = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])
     return Chart(title, clean(alt), _refine(svg, clean(alt)), grid)
@@ -119,7 +123,6 @@ def _config() -> dict[str, Any]:
         "titleFontSize": 12,
         "labelLimit": 150,
         "titlePadding": 8,
-        "titleLimit": 230,
         "gridColor": colour("line"),
         "domainColor": muted,
         "tickColor": muted,

@@ -76,7 +76,7 @@ def _interval(share: float, n_rows: float) -> tuple[float, float]:
     middle = (share + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
     spread = share * (1 - share) / n_rows + z**2 / (4 * n_rows**2)
     half = z * math.sqrt(spread) / (1 + z**2 / n_rows)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def confuse(
