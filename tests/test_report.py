@@ -324,3 +324,13 @@ def test_the_command_line_refuses_before_any_work(tmp_path: Path) -> None:
     result = run("fit", LOANS, "--target", "default", "--model", out, "--report", out)
     assert_mistake(result, "--report and --model both name")
     assert_mistake(run("fit", LOANS, "--target", "default", "--report", tmp_path), "directory")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = DecisionTreeClassifierCV().fit(X, y)
+    monkeypatch.setattr("treefold.reporting.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="vl-convert-python and jinja2 and pyarrow"):
+        treefold.report(model, tmp_path / "out.html")
+    result = run("fit", LOANS, "--target", "default", "--report", tmp_path / "out.html")
+    assert_mistake(result, 'pip install "treefold[report]"')

@@ -3,18 +3,17 @@
 import hashlib
 import shlex
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from treefold.command.findings import Result
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import FitOptions
+from treefold.reporting import list_missing
 from treefold.table import Table
 
 __all__ = ["check_report", "write_report"]
 
-_NEEDED = {"vl_convert": "vl-convert-python", "jinja2": "jinja2"}
 _NOT_ASKED = ("data", "jobs", "json")  # what does not change the model
 
 
@@ -22,7 +21,7 @@ def check_report(options: FitOptions) -> None:
     """Refuse what would fail at the end."""
     if options.report is None:
         return
-    missing = [package for name, package in _NEEDED.items() if find_spec(name) is None]
+    missing = list_missing()
     if missing:
         raise UserError(
             f"--report needs {' and '.join(missing)}, not installed here. "
@@ -39,8 +38,8 @@ def check_report(options: FitOptions) -> None:
 
 def write_report(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> None:
     """Write the report of a fit."""
-    from treefold.reporting import write  # noqa: PLC0415 - an extra
-    from treefold.reporting.material import Card, Material  # noqa: PLC0415
+    from treefold.reporting.material import Card, Material  # noqa: PLC0415 - extras
+    from treefold.reporting.page import write  # noqa: PLC0415
 
     assert options.report is not None
     read = found["read"]

@@ -12,17 +12,19 @@ Nothing in a report is fetched from anywhere.
 """
 
 import os
+from importlib.util import find_spec
 from typing import Any
 
-from treefold.atomic import written_atomically
-from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.exceptions import ParameterError
-from treefold.reporting.fitted import Data, describe_model, fit_again
-from treefold.reporting.material import Material
-from treefold.reporting.page import write_page
-from treefold.reporting.searches import SearchedTree
 
-__all__ = ["report", "write"]
+__all__ = ["list_missing", "report"]
+
+_NEEDED = {"vl_convert": "vl-convert-python", "jinja2": "jinja2", "pyarrow": "pyarrow"}
+
+
+def list_missing() -> list[str]:
+    """List the packages of the extra `report` that are not installed."""
+    return [package for name, package in _NEEDED.items() if find_spec(name) is None]
 
 
 def report(
@@ -65,31 +67,18 @@ def report(
     >>> path.read_text()[:15]
     '<!doctype html>'
     """
+    missing = list_missing()
+    if missing:
+        raise ImportError(
+            f"report needs {' and '.join(missing)}, not installed here. "
+            "Install it by: pip install 'treefold[report]'"
+        )
     if (X is None) != (y is None):
         raise ParameterError("report needs both X and y, or none of them. Got one.")
+    from treefold.reporting.page import write  # noqa: PLC0415 - extras
+    from treefold.reporting.searches import Data, describe  # noqa: PLC0415
+
     data = None
     if X is not None:
         data = Data(X, y, sample_weight, {} if groups is None else {"groups": groups})
-    write(_describe(estimator, data), path)
-
-
-def _describe(estimator: Any, data: Data | None) -> Material:
-    if isinstance(estimator, CrossValidatedTree):
-        estimator._check_fitted()  # type: ignore[attr-defined]
-        model, evidence = (estimator, Evidence()) if data is None else fit_again(estimator, data)
-        return describe_model(model, evidence, data)
-    if not hasattr(estimator, "cv_results_") or not hasattr(estimator, "multimetric_"):
-        raise ParameterError(
-            "report takes a fitted DecisionTreeClassifierCV, DecisionTreeRegressorCV, or a fitted "
-            f"search of treefold.model_selection. Got {type(estimator).__name__}."
-        )
-    searched = SearchedTree(estimator)
-    evidence = Evidence() if data is None else searched.fit_again(data)
-    return describe_model(searched, evidence, data, searched)
-
-
-def write(material: Material, path: str | os.PathLike[str]) -> None:
-    """Write a report; the file is there whole or not at all."""
-    page = write_page(material).encode()
-    with written_atomically(path) as file:
-        file.write(page)
+    write(describe(estimator, data), path)

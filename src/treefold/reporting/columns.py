@@ -222,22 +222,27 @@ def _draw_steps(
             "encoding": encoding,
         }
     ]
-    is_share = "format" in y["axis"]
-    rows = [
-        (
-            _word_range(material, found.column, edges, place),
-            *(_show_output(float(found.values[place, output]), is_share) for output, _ in outputs),
-        )
-        for place in range(len(edges) + 1)
+    if found.missing is not None and len(outputs) == 1:
+        layers.append(_mark_missing(float(found.missing[outputs[0][0]]), y))
+    return layers, _list_steps(material, found, outputs)
+
+
+def _list_steps(
+    material: Material, found: Dependence, outputs: list[tuple[int, str]]
+) -> list[tuple[str, ...]]:
+    """What the tree says for each range, as rows of a table."""
+    names = [
+        _word_range(material, found.column, found.edges, place)
+        for place in range(len(found.values))
     ]
+    values = [*found.values]
     if found.missing is not None:
-        values = found.missing
-        rows.append(
-            ("missing", *(_show_output(float(values[output]), is_share) for output, _ in outputs))
-        )
-        if len(outputs) == 1:
-            layers.append(_mark_missing(float(values[outputs[0][0]]), y))
-    return layers, rows
+        names, values = [*names, "missing"], [*values, found.missing]
+    is_share = material.target.is_class
+    return [
+        (name, *(_show_output(float(value[output]), is_share) for output, _ in outputs))
+        for name, value in zip(names, values, strict=True)
+    ]
 
 
 def _mark_missing(value: float, y: dict[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from treefold.table import Table
 __all__ = ["Data", "describe_model", "fit_again"]
 
 _SHUFFLES = 3
+_MOST_CELLS = 10**9  # that are hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,8 @@ def _word(value: Any) -> str:
 
 def _hash(table: Table, target: Target) -> str:
     """Hash what the tree was grown from: codes and their values, column by column, and y."""
+    if table.n_rows * table.n_columns > _MOST_CELLS:
+        return "not computed: there are too many cells"
     digest = hashlib.sha256()
     for column in range(table.n_columns):
         digest.update(np.ascontiguousarray(table._native.codes(column)).tobytes())

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from treefold import __version__
+from treefold.atomic import written_atomically
 from treefold.reporting.answer import describe_answer, list_warnings
 from treefold.reporting.card import describe_card
 from treefold.reporting.columns import describe_importance, draw_dependences
@@ -24,7 +26,7 @@ from treefold.reporting.profile import describe_columns
 from treefold.reporting.rules import write_rules
 from treefold.reporting.wording import clean, count
 
-__all__ = ["SECTIONS", "write_page"]
+__all__ = ["SECTIONS", "write"]
 
 SECTIONS = {
     "answer": "The answer, and what to quote",
@@ -42,8 +44,14 @@ SECTIONS = {
 _MOST_FACTS = 400_000  # characters of the findings that the file keeps for programs
 
 
-def write_page(material: Material) -> str:
-    """Write the whole report as HTML."""
+def write(material: Material, path: str | os.PathLike[str]) -> None:
+    """Write a report; the file is there whole or not at all."""
+    page = _write_page(material).encode()
+    with written_atomically(path) as file:
+        file.write(page)
+
+
+def _write_page(material: Material) -> str:
     script = _read("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     context = {

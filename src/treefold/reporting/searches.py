@@ -1,4 +1,4 @@
-"""A search in the form of an estimator that is cross-validated in fit."""
+"""Any model that can be reported; a search in the form of an estimator that is cross-validated."""
 
 import math
 from typing import Any
@@ -8,18 +8,35 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import Evidence
+from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.evaluation import Evaluation
 from treefold.exceptions import InputError, ParameterError
 from treefold.model import Tree, check_same_tree
 from treefold.model_selection.candidates import find_tree
-from treefold.reporting.fitted import Data
+from treefold.reporting.fitted import Data, describe_model, fit_again
+from treefold.reporting.material import Material
 from treefold.scoring import name_scoring
 
-__all__ = ["SearchedTree"]
+__all__ = ["Data", "SearchedTree", "describe"]
 
 _SHUFFLES = 3
 _SAME_SCORE = 1e-9  # scores are sums in another order
+
+
+def describe(estimator: Any, data: Data | None) -> Material:
+    """Gather everything about an estimator or a search."""
+    if isinstance(estimator, CrossValidatedTree):
+        estimator._check_fitted()  # type: ignore[attr-defined]
+        model, evidence = (estimator, Evidence()) if data is None else fit_again(estimator, data)
+        return describe_model(model, evidence, data)
+    if not hasattr(estimator, "cv_results_") or not hasattr(estimator, "multimetric_"):
+        raise ParameterError(
+            "report takes a fitted DecisionTreeClassifierCV, DecisionTreeRegressorCV, or a fitted "
+            f"search of treefold.model_selection. Got {type(estimator).__name__}."
+        )
+    searched = SearchedTree(estimator)
+    evidence = Evidence() if data is None else searched.fit_again(data)
+    return describe_model(searched, evidence, data, searched)
 
 
 class SearchedTree:
