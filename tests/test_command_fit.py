@@ -279,12 +279,15 @@ def test_a_model_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_two_folds_have_no_nested_score_and_say_so(tmp_path: Path) -> None:
-    path = make_data(tmp_path / "data.csv", n_rows=80)
-    found = fit_json(path, "b", "--cv", 2)
+def test_two_folds_choose_by_parts_of_themselves(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv", n_rows=80, half=np.arange(80) % 2)
+    found = fit_json(path, "b", "--cv", 2, "--repeats", 3)
+    assert next(iter(found["scores"]["rows"])) == "nested"
+    assert found["work"]["trees"] == 2 * (1 + 3 * 2 + 3 * 10)
+    found = fit_json(path, "b", "--folds", "half")
     assert "nested" not in found["scores"]["rows"]
     assert "a nested one takes 3 folds" in found["hints"][-1]
-    assert "cross-validation (optimistic)" in fit(path, "b", "--cv", 2).out
+    assert "cross-validation (optimistic)" in fit(path, "b", "--folds", "half").out
 
 
 @pytest.mark.parametrize(("target", "cv"), [("y", 35), ("b", 35), ("y", 80), ("b", 80)])

@@ -84,6 +84,17 @@ def test_rows_that_differ_anywhere_are_no_duplicates() -> None:
     assert len(set(numbers.tolist())) == 4
 
 
+def test_two_folds_have_five_parts_each() -> None:
+    folds = make(cv=2, repeats=2)
+    assert len(folds.parts) == 20
+    for repeat in (0, 1):
+        rows = np.concatenate(folds.parts[10 * repeat : 10 * repeat + 10])
+        assert np.array_equal(np.sort(rows), np.arange(N_ROWS))
+    for number, part in enumerate(folds.parts):
+        assert np.isin(part, folds.splits[number // 5][1]).all()
+    assert make(cv=3).parts == ()
+
+
 def test_groups_stay_together() -> None:
     groups = [f"g{number}" for number in RANDOM.integers(0, 30, N_ROWS)]
     fold_of = assert_partition(make(columns={"g": groups}, groups="g", cv=5))

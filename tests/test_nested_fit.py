@@ -7,6 +7,7 @@ from sklearn.metrics import brier_score_loss, r2_score
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
+from treefold.model_selection.splits import Split
 from treefold.stems import Judge
 
 RANDOM = np.random.default_rng(3)
@@ -83,6 +84,21 @@ def test_merged_splits_are_scored_by_what_was_chosen_without_any_of_them():
             assert nested["test_score"][number] == pytest.approx(score, abs=1e-12)
             assert nested["best_params"][number].items() <= again.best_params_.items()
     assert evidence.n_trees == len(model.min_samples_leaf) * (1 + 8 + 1 + 4 + 6)
+
+
+def test_two_folds_choose_by_parts_of_each_other():
+    splits = list(theirs.KFold(2, shuffle=True, random_state=1).split(X))
+    tests = [part for _, rows in splits for part in np.array_split(rows, 4)]
+    parts = [Split(len(X), part) for part in tests]
+    model, _ = fit(DecisionTreeClassifierCV(cv=splits), CLASSES, nested=True, parts=parts)
+    nested = model.evaluation_.nested
+    for number, (train, test) in enumerate(splits):
+        inside = [np.searchsorted(train, part) for part in tests if set(part) <= set(train)]
+        inner = [(np.setdiff1d(np.arange(len(train)), rows), rows) for rows in inside]
+        again = DecisionTreeClassifierCV(cv=inner).fit(X[train], CLASSES[train])
+        score = -brier_score_loss(CLASSES[test] == "yes", again.predict_proba(X[test])[:, 1])
+        assert nested["test_score"][number] == pytest.approx(score, abs=1e-12)
+        assert nested["best_params"][number].items() <= again.best_params_.items()
 
 
 def test_single_rows_nest_in_blocks_and_are_scored_together():

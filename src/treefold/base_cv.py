@@ -56,6 +56,7 @@ class Evidence:
     blocks: list[list[int]] | None = None  # splits that take part in nested scores as one
     n_permutations: int = 0
     importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
+    parts: list[Split] | None = None  # that inner splits hold out, instead of the other splits
     nested_predictions: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # by split
     n_trees: int = 0  # that were grown
 
@@ -142,7 +143,7 @@ class CrossValidatedTree:
         """Grow and score everything: all candidates, and the nested scores if they are wanted."""
         is_pooled = cross_fit.judge.is_pooled and wanted.blocks is None
         is_nested = wanted.nested and not is_pooled
-        nested_fit = NestedFit(cross_fit, wanted.blocks) if is_nested else None
+        nested_fit = NestedFit(cross_fit, wanted.blocks, wanted.parts) if is_nested else None
         total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
         n_inner = 0 if nested_fit is None else nested_fit.n_trainings
         wanted.n_trees = len(cross_fit.settings) * (1 + len(cross_fit.splits) + n_inner)

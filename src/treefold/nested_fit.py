@@ -7,10 +7,11 @@ out, which no part of this has seen. An inner split trains on the rows that both
 that with folds each inner tree (all rows without two folds) serves two outer splits.
 
 Trees grow with the square of the splits. Many splits are merged into a few *blocks*, which take
-their place: what is chosen without the rows of a block is scored on each split of the block.
+their place: what is chosen without the rows of a block is scored on each split of the block. Two
+folds leave each other nothing to choose by: *parts* of them are held out in their place.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,7 +48,12 @@ class _Outer:
 class NestedFit:
     """All inner trees of a `CrossFit`, and the scores of what they choose."""
 
-    def __init__(self, cross_fit: CrossFit, blocks: Sequence[Sequence[int]] | None = None) -> None:
+    def __init__(
+        self,
+        cross_fit: CrossFit,
+        blocks: Sequence[Sequence[int]] | None = None,
+        parts: Sequence[Split] | None = None,
+    ) -> None:
         self._splits, self._judge = cross_fit.splits, cross_fit.judge
         self._blocks = [[number] for number in range(len(self._splits))]
         self._fit = cross_fit
@@ -57,7 +63,8 @@ class NestedFit:
             judge = replace(self._judge, is_pooled=False)  # blocks hold out several rows each
             self._fit = CrossFit(cross_fit.ground, cross_fit.settings, merged, judge)
         self._is_merged = blocks is not None
-        self._outers, self._trainings = _pair_up(self._fit.splits)
+        self._inners = self._fit.splits if parts is None else parts
+        self._outers, self._trainings = _pair_up(self._fit.splits, self._inners)
 
     @property
     def work(self) -> int:
@@ -106,7 +113,7 @@ class NestedFit:
         for number, inner in self._trainings[key].pairs:
             outer = self._outers[number]
             params = outer.candidates[setting].params
-            split = self._fit.splits[inner]
+            split = self._inners[inner]
             outer.scores[setting, inner] = judge.estimate(stem, split, params)
 
     @property
@@ -182,27 +189,26 @@ def _merge(splits: Sequence[Split]) -> Split:
     return Split(n_rows, tests, np.flatnonzero(both))
 
 
-def _pair_up(splits: Sequence[Split]) -> tuple[dict[int, _Outer], list[_Training]]:
+def _pair_up(
+    splits: Sequence[Split], inners: Sequence[Split]
+) -> tuple[dict[int, _Outer], list[_Training]]:
     outers: dict[int, _Outer] = {}
     trainings: dict[bytes, _Training] = {}
     trains = [_pack(split.train_rows(), split.n_rows) for split in splits]
-    tests = [_pack(split.test, split.n_rows) for split in splits]
-    for outer, inner in _find_pairs(trains, tests):
-        packed = trains[outer] & trains[inner]
-        outers.setdefault(outer, _Outer([])).inner.append(inner)
-        training = trainings.setdefault(packed.tobytes(), _Training(packed, []))
-        training.pairs.append((outer, inner))
-    return outers, list(trainings.values())
-
-
-def _find_pairs(
-    trains: Sequence[NDArray[np.uint8]], tests: Sequence[NDArray[np.uint8]]
-) -> Iterator[tuple[int, int]]:
+    insides = trains
+    if inners is not splits:
+        insides = [_pack(split.train_rows(), split.n_rows) for split in inners]
+    tests = [_pack(split.test, split.n_rows) for split in inners]
     for outer, train in enumerate(trains):
         for inner, test in enumerate(tests):
+            packed = train & insides[inner]
             is_trained_on = not (test & ~train).any()
-            if inner != outer and is_trained_on and (train & trains[inner]).any():
-                yield outer, inner
+            if insides[inner] is train or not is_trained_on or not packed.any():
+                continue
+            outers.setdefault(outer, _Outer([])).inner.append(inner)
+            training = trainings.setdefault(packed.tobytes(), _Training(packed, []))
+            training.pairs.append((outer, inner))
+    return outers, list(trainings.values())
 
 
 def _pack(rows: NDArray[Any], n_rows: int) -> NDArray[np.uint8]:

@@ -13,6 +13,7 @@ from treefold.command.measures import Measure
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
+from treefold.model_selection.splits import Split
 from treefold.table import Table
 
 __all__ = ["Study", "find_blocks", "fit_tree", "read_weights"]
@@ -82,6 +83,8 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
         model = DecisionTreeRegressorCV(**parameters)
     n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
     evidence = Evidence(options.nested, find_blocks(study.folds), n_permutations)
+    if study.folds.parts:
+        evidence.parts = [Split(study.table.n_rows, rows) for rows in study.folds.parts]
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:

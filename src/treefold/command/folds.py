@@ -5,6 +5,7 @@ and held-out rows, as scikit-learn's splitters give them.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ Splits = list[tuple[Ints, Ints]]
 
 DEFAULT_FOLDS = 10
 _FEWEST_FOLDS = 2
+_PARTS = 5  # of each of two folds
 _STRATA_OF_NUMBERS = 10  # a numeric target is stratified by its deciles
 _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: spreads codes over all of them
 
@@ -35,6 +37,7 @@ class Folds:
     n_folds: int
     description: str
     n_duplicates: int = 0
+    parts: tuple[Ints, ...] = ()  # of two folds: what nested choices hold out inside of a fold
 
 
 def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) -> Folds:
@@ -123,12 +126,28 @@ def _shuffle(
     n_bundles = int(bundles.max()) + 1
     n_folds = _choose_number(n_bundles, options)
     splits: Splits = []
+    parts: list[Ints] = []
     for repeat in range(options.repeats):
         random = np.random.default_rng([options.seed, repeat])
-        splits += _to_splits(_deal(bundles, strata, n_folds, random), n_folds)
+        made = _to_splits(_deal(bundles, strata, n_folds, random), n_folds)
+        splits += made
+        if n_folds == _FEWEST_FOLDS:
+            parts += [part for _, rows in made for part in _divide(rows, bundles, strata, random)]
     more = f" x {options.repeats} repeats" if options.repeats > 1 else ""
     how = f"{n_folds}{more}, shuffled with seed {options.seed}, stratified"
-    return Folds(splits, n_folds, f"{how}; {words}" if words else how, n_duplicates)
+    text = f"{how}; {words}" if words else how
+    return Folds(splits, n_folds, text, n_duplicates, tuple(parts))
+
+
+def _divide(rows: Ints, bundles: Ints, strata: Ints, random: np.random.Generator) -> Iterator[Ints]:
+    """Divide the rows of a fold into parts, of which bundles and strata are as those of folds."""
+    own = np.unique(bundles[rows], return_inverse=True)[1].astype(np.int64)
+    n_parts = min(_PARTS, int(own.max()) + 1)
+    part_of = _deal(own, np.unique(strata[rows], return_inverse=True)[1], n_parts, random)
+    for part in range(n_parts):
+        inside = rows[part_of == part]
+        if 0 < len(inside) < len(rows):
+            yield inside
 
 
 def _choose_number(n_bundles: int, options: FitOptions) -> int:
