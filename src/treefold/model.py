@@ -18,7 +18,7 @@ from treefold.states import schema_from_state, schema_to_state, take, take_array
 from treefold.table import named_columns, open_rows
 from treefold.threads import effective_n_jobs
 
-__all__ = ["Tree", "check_same_tree"]
+__all__ = ["Tree", "check_same_tree", "show_date"]
 
 _FORMAT = 3  # of the state
 
@@ -157,11 +157,7 @@ class Tree:
         threshold = float(self.threshold[node] if threshold is None else threshold)
         if self.schema.families.get(int(self.feature[node])) != "date":
             return f"{threshold:.{decimals}f}"
-        try:
-            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=threshold)
-        except OverflowError:  # not in the years 1 to 9999
-            return f"day {threshold:.{decimals}f}"
-        return f"{moment:%Y-%m-%d}" if threshold.is_integer() else f"{moment:%Y-%m-%d %H:%M:%S}"
+        return show_date(threshold, decimals)
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Add up the decrease of impurity that each column brought.
@@ -274,6 +270,15 @@ class Tree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._to_state(),)
+
+
+def show_date(days: float, decimals: int = 0) -> str:
+    """Write a number of days since 1970 as a date, with the time if there is any."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)
+    except OverflowError:  # not in the years 1 to 9999
+        return f"day {days:.{decimals}f}"
+    return f"{moment:%Y-%m-%d}" if days.is_integer() else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _rebuild(state: dict[str, Any]) -> Tree:

@@ -1,12 +1,12 @@
 """Section 7: which columns matter on held-out rows, and what the tree makes of the first four."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treefold.command.drawing import show_number, show_score
+from treefold.model import show_date
 from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.dependence import Dependence, find_dependence
 from treefold.reporting.material import Material
@@ -284,10 +284,5 @@ def _word_range(material: Material, column: int, edges: Floats, place: int) -> s
 
 def show_value(material: Material, column: int, value: float) -> str:
     """Write a value of a column: a number, or a date."""
-    if material.tree.schema.families.get(column) != "date":
-        return show_number(value)
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value)
-    except OverflowError:
-        return f"day {show_number(value)}"
-    return f"{moment:%Y-%m-%d}"
+    is_date = material.tree.schema.families.get(column) == "date"
+    return show_date(value) if is_date else show_number(value)
