@@ -140,6 +140,18 @@ def test_bad_data_ends_with_a_message(tmp_path: Path, content: bytes, message: s
     assert len(result.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("n_rows", [6, 8, 13])
+@pytest.mark.parametrize("cv", [2, 3, 6])
+def test_a_few_numbers_are_enough(tmp_path: Path, n_rows: int, cv: int) -> None:
+    path = write(tmp_path / "few.csv", "x,y", *[f"{row},{row * 1.5}" for row in range(n_rows)])
+    result = run("fit", path, "--target", "y", "--cv", cv)
+    if n_rows < 2 * cv and n_rows != cv:  # some folds are single rows, which have no R2
+        assert_mistake(result, "No candidate has a score")
+    else:
+        assert result.code == 0
+        assert "warning" not in result.err
+
+
 @pytest.mark.parametrize("content", [b"x,y\n1,a\n2,b\n", b"x,y\n1,1.5\n2,2.5\n"])
 def test_two_rows_are_enough_for_something(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tiny.csv"

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.cross_fit import Candidates, CrossFit, find_candidates, predict_nodes
+from treefold.exceptions import InputError
 from treefold.model_selection.splits import Split
 from treefold.progress import Progress
 from treefold.replay import replay_nodes
@@ -78,7 +79,7 @@ class NestedFit:
         return len(self._trainings) + (1 + len(self._blocks) if self._is_merged else 0)
 
     def evaluate(self, rule: str, progress: Progress) -> dict[str, Any] | None:
-        """Choose for each outer split and score the choice; None if none has inner splits.
+        """Choose for each outer split and score the choice; None if there is no way to.
 
         Gives `test_score`, `best_params` and `inner_score` of the outer splits, and `split`, their
         numbers: without those that train on no other split's held-out rows, such as the first
@@ -94,8 +95,11 @@ class NestedFit:
         judge = replace(self._fit.judge, n_threads=self._fit.judge.n_threads // n_threads)
         for _ in map_in_threads(lambda each: self._estimate(judge, *each), grown, n_threads):
             pass
-        for outer in self._outers.values():
-            self._choose(outer, rule)
+        try:
+            for outer in self._outers.values():
+                self._choose(outer, rule)
+        except InputError:  # no candidate has a score: too few rows are left
+            return None
         self._try_out()
         scored = [(outer, number) for outer in self._outers.values() for number in outer.score]
         numbers = [number for _, number in scored]

@@ -116,7 +116,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
 def _tell_nesting(result: Result, found: dict[str, Any]) -> None:
     """Say how the nested score came about, or why there is none."""
     if result.model.evaluation_.nested is None:
-        need = "3 folds" if len(result.splits) < 3 else "folds that hold out several rows each"
+        need = "3 folds" if len(result.splits) < 3 else "more rows in each fold"
         found["hints"].append(f"The score is optimistic: a nested one takes {need}.")
     elif result.evidence.blocks is not None:
         folds = found["folds"]

@@ -142,7 +142,7 @@ def _shuffle(
 def _divide(rows: Ints, bundles: Ints, strata: Ints, random: np.random.Generator) -> Iterator[Ints]:
     """Divide the rows of a fold into parts, of which bundles and strata are as those of folds."""
     own = np.unique(bundles[rows], return_inverse=True)[1].astype(np.int64)
-    n_parts = min(_PARTS, int(own.max()) + 1)
+    n_parts = max(1, min(_PARTS, (int(own.max()) + 1) // 2))  # of several rows each
     part_of = _deal(own, np.unique(strata[rows], return_inverse=True)[1], n_parts, random)
     for part in range(n_parts):
         inside = rows[part_of == part]
