@@ -16,6 +16,9 @@ inline constexpr uint64_t kKeepShare = 16;
 // Fewer trees than this for each worker would leave some without work at the end.
 inline constexpr size_t kTreesPerWorker = 4;
 
+// Trees that grow beside each other have a layout each: 64 MB for so many cells.
+inline constexpr size_t kCellsPerWorker = size_t{1} << 24;
+
 // Members that may go on together: draws must agree, and a best-first tree has an order of its own.
 template <class Target>
 bool can_share(const Seat<Target>& a, const Seat<Target>& b, const Table& table) {
@@ -71,7 +74,8 @@ private:
     bool grows_beside() const {
         return family_.sharing == Sharing::none && workers_.size() > 1 &&
                seats_.size() >= kTreesPerWorker * static_cast<size_t>(workers_.size()) &&
-               table_.n_rows < kManyRows;
+               table_.n_rows < kManyRows &&
+               table_.n_rows * table_.columns.size() <= kCellsPerWorker;
     }
 
     void grow_beside(bool keeps_orders) {
