@@ -196,13 +196,16 @@ private:
         for (size_t k = 0; k < shares.size(); ++k)
             for (uint32_t row : family_.members[shares[k].seat->member].rows)
                 sets[row * n_words + k / 64] |= uint64_t{1} << (k % 64);
-        std::vector<uint32_t> rows;
+        std::vector<uint32_t> rows(table_.n_rows);
+        group->pattern_of.resize(table_.n_rows);
+        size_t n_rows = 0;
         for (uint32_t row = 0; row < table_.n_rows; ++row) {
             uint32_t pattern = group->patterns.intern(sets.data() + row * n_words);
-            if (pattern == Patterns::kNone) continue;
-            rows.push_back(row);
-            group->pattern_of.push_back(pattern);
+            rows[n_rows] = row;
+            group->pattern_of[n_rows] = pattern;
+            n_rows += pattern != Patterns::kNone;
         }
+        rows.resize(n_rows), group->pattern_of.resize(n_rows);
         group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
         group->bytes = Metered(shop.meter, group->layout.nbytes());
         group->is_additive = family_.sharing == Sharing::folds;

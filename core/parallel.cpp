@@ -6,10 +6,7 @@ namespace treefold {
 
 Workers::Workers(int n_threads, Poll poll)
     : counts_(static_cast<size_t>(std::max(1, n_threads))), poll_(std::move(poll)),
-      caller_(std::this_thread::get_id()), last_poll_(std::chrono::steady_clock::now()) {
-    for (int worker = 1; worker < n_threads; ++worker)
-        threads_.emplace_back([this, worker] { serve(worker); });
-}
+      caller_(std::this_thread::get_id()), last_poll_(std::chrono::steady_clock::now()) {}
 
 Workers::~Workers() {
     {
@@ -21,13 +18,14 @@ Workers::~Workers() {
 }
 
 void Workers::for_each(size_t n_tasks, const std::function<void(size_t, int)>& body) {
-    if (threads_.empty() || n_tasks < 2) {
+    if (size() == 1 || n_tasks < 2) {
         for (size_t task = 0; task < n_tasks; ++task) {
             check();
             body(task, 0);
         }
         return;
     }
+    start_threads();
     {
         std::lock_guard lock(mutex_);
         body_ = &body;
@@ -71,6 +69,12 @@ uint64_t Workers::done() const {
     uint64_t sum = 0;
     for (const Count& count : counts_) sum += count.done.load(std::memory_order_relaxed);
     return sum;
+}
+
+// A call whose work is one task is done before a thread has started.
+void Workers::start_threads() {
+    for (int worker = static_cast<int>(threads_.size()) + 1; worker < size(); ++worker)
+        threads_.emplace_back([this, worker] { serve(worker); });
 }
 
 void Workers::serve(int worker) {

@@ -1,4 +1,4 @@
-// Threads that live as long as one call, and the flag by which Ctrl-C stops them.
+// Threads that live as long as one call, from the first work for several on, and the flag by which Ctrl-C stops them.
 //
 // No pool outlives a call, so fork() and nested pools are safe. The calling thread works too; it alone
 // polls for an interruption.
@@ -32,7 +32,7 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    int size() const { return static_cast<int>(threads_.size()) + 1; }
+    int size() const { return static_cast<int>(counts_.size()); }
 
     // Calls body(task, worker) for every task, in any order; the first exception is rethrown here.
     void for_each(size_t n_tasks, const std::function<void(size_t task, int worker)>& body);
@@ -52,6 +52,7 @@ private:
         std::atomic<uint64_t> done{0};
     };
 
+    void start_threads();
     void serve(int worker);
     void run_tasks(int worker);
     void stop_with(std::exception_ptr error);

@@ -91,7 +91,8 @@ void PlanOwner::line_up_few(Workers& workers) {
         size_t first = task * kStretch, last = std::min(first + kStretch, table.n_rows);
         for (size_t k = 0; k < width; ++k) {
             const uint8_t* codes = table.columns[few_columns_[k]].codes.narrow.data();
-            for (size_t row = first; row < last; ++row) few_codes_[row * width + k] = codes[row];
+            uint8_t* place = few_codes_.data() + first * width + k;
+            for (size_t row = first; row < last; ++row, place += width) *place = codes[row];
         }
     });
 }
