@@ -43,6 +43,18 @@ def test_work_names_the_mode(sharing):
     assert mode in ("none", "overlap", "folds")
 
 
+@pytest.mark.parametrize(
+    ("n_folds", "params", "mode"),
+    [(40, {}, "folds"), (10, {}, "none"), (40, {"criterion": "entropy"}, "none")],
+)
+def test_auto_shares_among_many_members_that_can_be_searched_together(n_folds, params, mode):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 3, (300, 4)).astype(float), rng.integers(0, 3, 300)
+    work = Workbench(X, y, params=params)
+    members = [work.member(rows) for rows in without_each(300, draw_folds(300, n_folds))]
+    assert work.grow(members, "auto").work["mode"] == mode
+
+
 def grow_counted(tree, sharing, n_folds=5, n_threads=1):
     work = bench(tree)
     row_sets = without_each(N_ROWS, draw_folds(N_ROWS, n_folds))

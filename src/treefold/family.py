@@ -19,8 +19,9 @@ from treefold.target import Target
 __all__ = ["Family", "Member", "Sharing", "ask_family", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
-_FEW_CODES = 32
-_MANY_MEMBERS = 64
+_FEW_CODES, _NARROW_CODES, _FEW_CLASSES = 32, 256, 5
+_SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 32, 64
+_MANY_ROWS, _ROWS_PER_CODE, _MOST_ROWS = 4096, 64, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def grow_family(
 ) -> Family:
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
-    mode = _choose_sharing(table, members) if sharing == "auto" else sharing
+    mode = _choose_sharing(table, target, members) if sharing == "auto" else sharing
     n_rows = sum(len(member.rows) for member in members)
     bar = Progress("", 0, verbose=0) if progress is None else progress
     trees, work = _native.grow_family(
@@ -102,17 +103,57 @@ def _list_fields(members: Sequence[Member]) -> list[Any]:
     return [(member.rows, member.weights, member.rules, member.asked) for member in members]
 
 
-def _choose_sharing(table: _native.Table, members: Sequence[Member]) -> str:
-    """Share where it pays: where all columns have few codes and members are folds of one table.
+def _choose_sharing(table: _native.Table, target: Target, members: Sequence[Member]) -> str:
+    """Share where it pays: in large tables of few codes and classes, or among many like members.
 
-    Elsewhere the trees of the members part early, and one after another is as fast
+    Elsewhere the trees of the members part early, or a node has little that a member does not have
+    to look at for itself, and one after another is as fast
     (`benchmarks/papers/cross_validation.py`).
     """
-    has_own_weights = any(member.weights is not None for member in members)
-    has_demand = any(member.asked is not None for member in members)
+    if not _have_kernels(table, target, members):
+        return "none"
+    if _has_few_values(table, target):
+        return "folds" if len(members) >= _SOME_MEMBERS else "none"
+    n_smallest = min((len(member.rows) for member in members), default=0)
+    are_like = n_smallest >= _MOST_ROWS * table.n_rows
+    pays = are_like and len(members) >= _MANY_MEMBERS and _has_long_columns(table)
+    return "folds" if pays else "none"
+
+
+def _has_few_values(table: _native.Table, target: Target) -> bool:
     has_few_codes = bool((table.n_codes <= _FEW_CODES).all())
-    is_folds = 3 <= len(members) <= _MANY_MEMBERS and not has_own_weights and not has_demand
-    return "folds" if is_folds and has_few_codes else "none"
+    return has_few_codes and target.n_classes <= _FEW_CLASSES and table.n_rows >= _MANY_ROWS
+
+
+def _has_long_columns(table: _native.Table) -> bool:
+    """Whether the histograms of narrow columns have rows enough, or are few among wide columns."""
+    narrow = table.n_codes[table.n_codes <= _NARROW_CODES]
+    is_mixed = len(narrow) < table.n_columns < 4 * len(narrow)
+    return not is_mixed and bool((table.n_rows >= _ROWS_PER_CODE * narrow).all())
+
+
+def _have_kernels(table: _native.Table, target: Target, members: Sequence[Member]) -> bool:
+    """Whether members can be searched together: folds of unit weights, by Gini, in all columns."""
+    return (
+        len(members) <= _MOST_MEMBERS
+        and target.n_classes > 0
+        and target.weights is None
+        and not table.is_sparse.any()
+        and all(
+            member.weights is None
+            and member.asked is None
+            and member.rules.criterion == "gini"
+            and _size(member.rules.class_multipliers) == 0
+            and member.rules.min_weight_leaf == 0
+            and member.rules.max_leaf_nodes == 0
+            and member.rules.max_features >= table.n_columns
+            for member in members
+        )
+    )
+
+
+def _size(values: NDArray[Any] | None) -> int:
+    return 0 if values is None else len(values)
 
 
 def _divide_time(seconds: float, trees: list[_native.Tree]) -> NDArray[np.float64]:
