@@ -44,6 +44,10 @@ public:
         labels_.resize(node.rows.size());
         for (size_t i = 0; i < node.rows.size(); ++i)
             labels_[i] = label_of_[static_cast<size_t>(node.target.classes[node.rows[i]])];
+        is_counted_ = node.counts != nullptr;
+        if (!is_counted_) return;
+        counts_.resize(node.rows.size());
+        for (size_t i = 0; i < node.rows.size(); ++i) counts_[i] = node.counts[node.rows[i]];
     }
 
     std::span<const uint32_t> labels() const { return labels_; }
@@ -51,7 +55,13 @@ public:
 
     // Where in a line row i counts, and what.
     Entry* place(Entry* line, size_t i) const { return line + labels_[i]; }
-    Entry row(size_t) const { return 1; }
+    template <class Run>
+    void with_rows(Run&& run) const {
+        if (is_counted_)
+            run([this](size_t i) { return counts_[i]; });
+        else
+            run([](size_t) { return Entry{1}; });
+    }
     static void add(Entry* entry, Entry count) { *entry += count; }
 
     bool is_used(const Entry* line) const {
@@ -89,7 +99,7 @@ private:
     void scan_two(const NodeView<Target>& node, uint32_t column, std::span<const uint32_t> codes,
                   LineAt&& line_at, Findings& findings) {
         double n1 = static_cast<double>(totals_[1]), squares = node.squares;
-        SumTest test{static_cast<double>(node.totals.rows), 0.0, 0.0};
+        SumTest test{node.weight, 0.0, 0.0};
         auto update_limit = [&] {
             test.limit = (findings.floor * (1 - kSlack) - squares / test.n) * test.n / 2;
         };
@@ -121,7 +131,7 @@ private:
         Lanes own[N == 0 ? 1 : N];
         Lanes* left = N == 0 ? left_lanes_.data() : own;
         std::fill_n(left, n_lanes, Lanes{});
-        double n = static_cast<double>(node.totals.rows), n_left = 0;
+        double n = node.weight, n_left = 0;
         double limit = findings.floor * (1 - kSlack);
         uint32_t previous = 0;
         for (size_t k = 0; k < codes.size(); ++k) {
@@ -184,7 +194,7 @@ private:
     void decide(const NodeView<Target>& node, uint32_t column, uint32_t code, uint32_t next_code,
                 Findings& findings) {
         int64_t n_left = total_of(left_), smallest = node.rules.min_samples_leaf;
-        if (n_left < smallest || node.totals.rows - n_left < smallest) return;
+        if (n_left < smallest || static_cast<int64_t>(node.weight) - n_left < smallest) return;
         subtract(totals_, left_, right_);
         double quality = class_quality(Criterion::gini, left_, right_, 0, node.target.logs);
         if (quality >= findings.floor)
@@ -192,6 +202,8 @@ private:
     }
 
     std::vector<uint32_t> labels_;  // per row of the node
+    std::vector<uint32_t> counts_;  // the same, if rows count more than once
+    bool is_counted_ = false;
     std::vector<uint32_t> label_of_;  // per class
     std::vector<size_t> class_of_;  // per label
     std::vector<int64_t> totals_, left_, right_;  // per label

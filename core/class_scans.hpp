@@ -15,7 +15,7 @@ class TwoClassScan {
 public:
     TwoClassScan(const NodeView<ClassTarget<int64_t>>& node, Findings& findings)
         : node_(node), findings_(findings) {
-        test_.n = static_cast<double>(node.totals.rows);
+        test_.n = node.weight;
         n0_ = static_cast<double>(node.totals.slots[0]);
         n1_ = static_cast<double>(node.totals.slots[1]);
         update_limit();
@@ -25,6 +25,7 @@ public:
     void run(const OrderView<Code>& order) {
         constexpr size_t kBlock = 64;
         size_t n_rows = order.words.size();
+        if (node_.counts != nullptr) return run_counted(order);
         if (n_rows <= kBlock) return scan_block(order, 0, n_rows);
         for (size_t first = 0; first < n_rows; first += kBlock) {
             size_t last = std::min(first + kBlock, n_rows);
@@ -37,6 +38,21 @@ public:
     }
 
 private:
+    // Rows that count more than once.
+    template <class Code>
+    void run_counted(const OrderView<Code>& order) {
+        const double steps[2] = {-n1_, n0_};
+        double at = 0, n_left = 0;
+        for (size_t k = 0; k + 1 < order.words.size(); ++k) {
+            double count = node_.counts[order.words[k] >> order.bits];
+            at += count * steps[order.words[k] & 1];
+            n_left += count;
+            if (test_.is_over(at, n_left) && order.is_legal(k, node_.rules.min_samples_leaf))
+                decide(order, k, static_cast<int64_t>(n_left),
+                       static_cast<int64_t>((at + n_left * n1_) / test_.n));
+        }
+    }
+
     bool can_win(double n_left, double zeros, double ones) const {
         double at = test_.n * static_cast<double>(ones_) - n_left * n1_;
         double up = at + ones * n0_, down = at - zeros * n1_;
@@ -52,15 +68,15 @@ private:
         scan_sums(
             first, last, at, test_, [&](size_t k) { return steps[order.words[k] & 1]; },
             [&](size_t k, double) {
-                if (order.is_legal(k, node_.rules.min_samples_leaf)) decide(order, first, k);
+                if (!order.is_legal(k, node_.rules.min_samples_leaf)) return;
+                int64_t ones = ones_;
+                for (size_t i = first; i <= k; ++i) ones += order.words[i] & 1;
+                decide(order, k, static_cast<int64_t>(k) + 1, ones);
             });
     }
 
     template <class Code>
-    void decide(const OrderView<Code>& order, size_t first, size_t k) {
-        int64_t ones = ones_;
-        for (size_t i = first; i <= k; ++i) ones += order.words[i] & 1;
-        auto n_left = static_cast<int64_t>(k) + 1;
+    void decide(const OrderView<Code>& order, size_t k, int64_t n_left, int64_t ones) {
         int64_t left[2] = {n_left - ones, ones};
         int64_t right[2] = {node_.totals.slots[0] - left[0], node_.totals.slots[1] - left[1]};
         double quality = class_quality(Criterion::gini, left, right, 0, node_.target.logs);
@@ -94,20 +110,25 @@ public:
               Scratch<int64_t>& scratch, Findings& findings)
         : node_(node), order_(order), totals_(node.totals.slots), left_(scratch.left),
           right_(scratch.right), findings_(findings) {
-        n_ = static_cast<double>(node.totals.rows);
+        n_ = node.weight;
         left_.assign(totals_.size(), 0);
         update_limit();
     }
 
     void run() {
         size_t n_rows = order_.words.size();
-        if (totals_.size() > kFields || n_rows < 4 * kBlock) return scan_block(0, n_rows - 1);
+        if (node_.counts != nullptr)
+            return scan_block(0, n_rows - 1, [this](size_t k) {
+                return static_cast<int64_t>(node_.counts[order_.words[k] >> order_.bits]);
+            });
+        auto once = [](size_t) { return int64_t{1}; };
+        if (totals_.size() > kFields || n_rows < 4 * kBlock) return scan_block(0, n_rows - 1, once);
         for (size_t first = 0; first < n_rows; first += kBlock) {
             size_t last = std::min(first + kBlock, n_rows);
             uint64_t counts = 0;
             for (size_t k = first; k < last; ++k) counts += uint64_t{1} << (kFieldBits * label(k));
             if (can_win(counts))
-                scan_block(first, std::min(last, n_rows - 1));
+                scan_block(first, std::min(last, n_rows - 1), once);
             else
                 skip_block(counts);
         }
@@ -163,13 +184,17 @@ private:
         });
     }
 
-    void scan_block(size_t first, size_t last) {
+    // count(k): how often row k counts.
+    template <class Count>
+    void scan_block(size_t first, size_t last, Count&& count) {
         Sums sums = sums_;
         for (size_t k = first; k < last; ++k) {
             uint32_t c = label(k);
-            sums.a += static_cast<double>(2 * left_[c]++ + 1);
-            sums.b += static_cast<double>(totals_[c]);
-            sums.n_left = static_cast<double>(k + 1);
+            int64_t added = count(k);
+            sums.a += static_cast<double>(added * (2 * left_[c] + added));
+            sums.b += static_cast<double>(added * totals_[c]);
+            sums.n_left += static_cast<double>(added);
+            left_[c] += added;
             if (is_over(sums) && order_.is_legal(k, node_.rules.min_samples_leaf)) decide(k);
         }
         sums_ = sums;
@@ -200,7 +225,7 @@ public:
         : node_(node), list_(list), counts_(scratch.counts), scratch_(scratch),
           findings_(findings) {
         counts_.resize(node.totals.slots.size(), 0);
-        n_ = static_cast<double>(node.totals.rows);
+        n_ = node.weight;
     }
 
     void run() {
@@ -228,10 +253,12 @@ public:
 private:
     size_t label(size_t k) const { return list_.words[k] & ((uint32_t{1} << list_.bits) - 1); }
     void take(size_t k) {
-        int64_t count = counts_[label(k)]++;
-        a_ += static_cast<double>(2 * count + 1);
-        b_ += static_cast<double>(node_.totals.slots[label(k)]);
-        ++n_taken_;
+        size_t c = label(k);
+        int64_t added = node_.counts == nullptr ? 1 : node_.counts[list_.words[k] >> list_.bits];
+        a_ += static_cast<double>(added * (2 * counts_[c] + added));
+        b_ += static_cast<double>(added * node_.totals.slots[c]);
+        counts_[c] += added;
+        n_taken_ += added;
     }
     void put_back(size_t first, size_t last) {
         for (size_t k = first; k < last; ++k) counts_[label(k)] = 0;
@@ -243,7 +270,7 @@ private:
         double reached = a_ * others + (node_.squares - 2 * b_ + a_) * taken;
         if (reached < findings_.floor * (1 - kSlack) * (taken * others)) return;
         int64_t smallest = node_.rules.min_samples_leaf;
-        if (n_taken_ < smallest || node_.totals.rows - n_taken_ < smallest) return;
+        if (n_taken_ < smallest || static_cast<int64_t>(n_) - n_taken_ < smallest) return;
         subtract(node_.totals.slots, counts_, scratch_.right);
         const auto &left = is_left_taken ? counts_ : scratch_.right,
                    &right = is_left_taken ? scratch_.right : counts_;

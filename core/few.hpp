@@ -1,7 +1,7 @@
 // Dense columns with few codes, searched together: one pass over a node's rows fills the histograms of all of
 // them, because a row's codes stand side by side (Layout::few_codes).
 //
-// As the kernels of kernels.hpp this needs unit weights. Columns that it cannot decide go to the exact scans. In a
+// As the kernels of kernels.hpp this needs weights that can be counted. Columns that it cannot decide go to the exact scans. In a
 // small node a bit per code tells which entries are in use, so that nothing is cleared or read in vain.
 // (100,000 x 20 columns of 32 values: 4 times the exact scan of one column at a time.)
 //
@@ -39,7 +39,10 @@ public:
     }
 
     Entry* place(Entry* line, size_t) const { return line; }
-    double row(size_t i) const { return deviations_[i]; }
+    template <class Run>
+    void with_rows(Run&& run) const {
+        run([this](size_t i) { return deviations_[i]; });
+    }
     static void add(Entry* entry, double deviation) {
         entry->sum += deviation;
         ++entry->count;
@@ -187,7 +190,7 @@ private:
     size_t search_promising(const Job& job, size_t first, size_t last, Exact&& exact) {
         if constexpr (Groups::serves_categories) {
             if (!PairFilter::is_worth(job.node.rows.size(), last - first) ||
-                job.node.rules.min_samples_leaf > 1)
+                job.node.rules.min_samples_leaf > 1 || job.node.counts != nullptr)
                 return first;
             filter_.prepare(job.node.rows, groups_.labels(), groups_.totals());
             std::span<const float> best = filter_.run(job.layout, first, last);
@@ -210,11 +213,13 @@ private:
         size_t stride = groups_.stride();
         reserve(256 * stride);
         std::array<uint64_t, 4> used{};
-        for (size_t i = 0; i < job.node.rows.size(); ++i) {
-            uint32_t code = job.layout.few_line(job.node.rows[i])[at];
-            used[code / 64] |= uint64_t{1} << (code % 64);
-            Groups::add(groups_.place(histogram_.data() + code * stride, i), groups_.row(i));
-        }
+        groups_.with_rows([&](auto&& row) {
+            for (size_t i = 0; i < job.node.rows.size(); ++i) {
+                uint32_t code = job.layout.few_line(job.node.rows[i])[at];
+                used[code / 64] |= uint64_t{1} << (code % 64);
+                Groups::add(groups_.place(histogram_.data() + code * stride, i), row(i));
+            }
+        });
         used_.clear();
         for (uint32_t part = 0; part < 4; ++part)
             for (uint64_t bits = used[part]; bits != 0; bits &= bits - 1)
@@ -246,14 +251,16 @@ private:
         constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
         std::span<const uint32_t> rows = job.node.rows;
         RowCells cells(starts_, groups_.stride());
-        for (size_t i = 0; i < rows.size(); ++i) {
-            if (i + kAhead < rows.size())
-                __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
-            const auto row = groups_.row(i);
-            Entry* place = groups_.place(histogram_.data(), i);
-            cells.visit(job.layout.few_line(rows[i]) + first,
-                        [&](uint32_t offset) { Groups::add(place + offset, row); });
-        }
+        groups_.with_rows([&](auto&& row) {
+            for (size_t i = 0; i < rows.size(); ++i) {
+                if (i + kAhead < rows.size())
+                    __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
+                const auto added = row(i);
+                Entry* place = groups_.place(histogram_.data(), i);
+                cells.visit(job.layout.few_line(rows[i]) + first,
+                            [&](uint32_t offset) { Groups::add(place + offset, added); });
+            }
+        });
     }
 
     // One column, from the lines of all its codes; numeric cuts skip those of no row.
@@ -276,8 +283,9 @@ private:
     void scan(const Job& job, uint32_t at, const Entry* lines, Exact&& exact) {
         const Column& column = job.layout.table->columns[at];
         if (used_.size() < 2) return;
-        if (column.is_categorical) return scan_categories(job, at, column, lines);
-        if (used_.back() == column.missing_code()) {
+        if (column.is_categorical && job.node.counts == nullptr)
+            return scan_categories(job, at, column, lines);
+        if (column.is_categorical || used_.back() == column.missing_code()) {
             exact(at);
             return;
         }
@@ -316,7 +324,7 @@ private:
     std::vector<Entry> histogram_;  // all zero between searches
 };
 
-// Kept histograms: rows by (column, code, class) of the few-valued columns first .. last - 1.
+// Kept histograms: rows, as often as they count, by (column, code, class) of the few-valued columns first .. last - 1.
 inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
                        std::span<const uint32_t> rows, size_t first, size_t last,
                        uint32_t* histogram) {
@@ -326,11 +334,20 @@ inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
     for (size_t k = first; k < last; ++k)
         starts.push_back(layout.few_starts[k] * static_cast<uint32_t>(n_classes));
     RowCells cells(std::move(starts), n_classes);
-    for (size_t i = 0; i < rows.size(); ++i) {
-        if (i + kAhead < rows.size()) __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
-        uint32_t* labelled = histogram + target.classes[rows[i]];
-        cells.visit(layout.few_line(rows[i]) + first, [&](uint32_t offset) { ++labelled[offset]; });
-    }
+    auto count_all = [&](auto&& count_of) {
+        for (size_t i = 0; i < rows.size(); ++i) {
+            if (i + kAhead < rows.size())
+                __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
+            uint32_t* labelled = histogram + target.classes[rows[i]];
+            const uint32_t count = count_of(rows[i]);
+            cells.visit(layout.few_line(rows[i]) + first,
+                        [&](uint32_t offset) { labelled[offset] += count; });
+        }
+    };
+    if (target.counts)
+        count_all([counts = target.counts->data()](uint32_t row) { return counts[row]; });
+    else
+        count_all([](uint32_t) { return uint32_t{1}; });
 }
 
 // Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting.

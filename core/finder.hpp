@@ -23,6 +23,7 @@ public:
             return TinySearch<Target>(shop_.table, view, desk.scratch).run();
         desk.findings.reset();
         prepare_float64(view, node.description);
+        prepare_counts(view);
         if (node.size() <= seat.tiny_rows) return find_small(node, view, desk);
         if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(seat, node))
             shop_.count_histogram(node, node, node.histogram);

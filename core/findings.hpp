@@ -33,7 +33,9 @@ struct NodeView {
     double mean = 0.0;
     double error = 0.0;
     double scale = 1.0;         // the quality of a cut is scale * sum^2 / (n_l n_r)
-    double squares = 0.0;  // classes: the sum of the squared totals
+    const uint32_t* counts = nullptr;  // classes: how often rows count; null: once
+    double weight = 0.0;  // classes: the sum of the totals
+    double squares = 0.0;  // and of their squares
     bool has_glance = false;      // classes: does can_reach() know anything?
     double parent_entropy = 0.0;  // as context has it,
     double margin = 0.0;          // and more than an entropy in float64 is off

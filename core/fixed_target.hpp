@@ -112,6 +112,19 @@ size_t count_kept_logarithms(const TargetView& view, const Member& member,
     return 0;
 }
 
+// Weights that kernels can count, as those of a bag: sums and products of two sums stay exact in float64. Else null.
+template <class Sum>
+std::shared_ptr<const std::vector<uint32_t>> count_weights(const std::vector<Sum>& weights) {
+    constexpr int64_t kMost = int64_t{1} << 26;
+    if constexpr (std::is_same_v<Sum, int64_t>) {
+        int64_t total = 0;
+        for (int64_t weight : weights)
+            if ((total += weight) >= kMost) return nullptr;
+        return std::make_shared<const std::vector<uint32_t>>(weights.begin(), weights.end());
+    }
+    return nullptr;
+}
+
 template <class Sum>
 ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
                                    const ClassTarget<Sum>* known, int exponent, Logarithms& logs) {
@@ -121,11 +134,14 @@ ClassTarget<Sum> make_class_target(const TargetView& view, const Member& member,
     target.multipliers = member.rules.class_multipliers;
     target.criterion = member.rules.criterion;
     target.exponent = member.weights.empty() ? 0 : exponent;
-    if (known != nullptr)
+    if (known != nullptr) {
         target.weights = known->weights;
-    else if (!member.weights.empty())
+        target.counts = known->counts;
+    } else if (!member.weights.empty()) {
         target.weights = std::make_shared<const std::vector<Sum>>(all_to_units<Sum>(
             member.weights.size(), exponent, [&](size_t row) { return member.weights[row]; }));
+        target.counts = count_weights(*target.weights);
+    }
     if (target.criterion == Criterion::gini || !target.multipliers.empty()) return target;
     size_t largest = count_kept_logarithms(view, member, target);
     if (logs.size() <= largest) logs = Logarithms(largest);

@@ -1,8 +1,9 @@
 // Scans of a kept order in float64 that only leave out what cannot win. What survives is decided by the exact
 // quality, so a kernel changes the time of a fit and never its tree (tests/test_same_tree.py grows the
-// same data with weights of one, which no kernel serves).
+// same data with a weight that every leaf must have, which no kernel serves).
 //
-// Unit weights and no missing value in the node, which is most of the work of most fits:
+// Unit weights (for gini: any small whole numbers, as in bags) and no missing value in the node, which is most of the
+// work of most fits:
 //   two classes, gini    blocks of 64 rows are only counted if none of their cuts can win
 //   more classes, gini   the same; sums of squares are kept up to date in O(1) per row
 //   sparse, gini         only the listed rows are added up
@@ -31,13 +32,27 @@ bool has_kernel(const NodeView<Target>& node) {
     return false;
 }
 
+// Rows that count more than once. Histograms of them do not tell how many rows they are of: leaves may be of one row.
+// (MAGIC Gamma, a bag: 5 times as fast a growth as by the exact scans.)
+inline void prepare_counts(NodeView<ClassTarget<int64_t>>& node) {
+    const ClassTarget<int64_t>& target = node.target;
+    if (node.has_kernel || !target.counts || !target.multipliers.empty() ||
+        node.rules.criterion != Criterion::gini || node.rules.min_weight_leaf > 0 ||
+        node.rules.min_samples_leaf > 1)
+        return;
+    node.counts = target.counts->data();
+    node.has_kernel = true;
+}
+template <class Target>
+void prepare_counts(NodeView<Target>&) {}
+
 // Both sides of the best split are pure: its quality is the number of rows, which no other passes, and only a lower
 // column could share it. (Half of Covertype's nodes of up to 16 rows have such a split.)
 template <class Target>
 bool is_settled(const NodeView<Target>& node, uint32_t column, const Findings& findings) {
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
         return node.has_kernel && findings.best.column < column &&
-               findings.best.quality == static_cast<double>(node.totals.rows);
+               findings.best.quality == node.weight;
     return false;
 }
 
@@ -94,8 +109,10 @@ template <class Target>
 void prepare_float64(NodeView<Target>& node, const Description& description) {
     node.has_kernel = has_kernel(node);
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-        for (int64_t total : node.totals.slots)
+        for (int64_t total : node.totals.slots) {
+            node.weight += static_cast<double>(total);
             node.squares += static_cast<double>(total) * static_cast<double>(total);
+        }
         prepare_glance(node);
     }
     if constexpr (std::is_same_v<Target, MeanTarget<2>>) {

@@ -74,6 +74,7 @@ public:
     int n_classes = 0;
     std::shared_ptr<const std::vector<Sum>>
         weights;  // on the grid 2^exponent; null: every row counts one
+    std::shared_ptr<const std::vector<uint32_t>> counts;  // the weights, if they are small
     int exponent = 0;
     std::vector<double> multipliers;  // per class; empty: none
     Criterion criterion = Criterion::gini;
