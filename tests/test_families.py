@@ -86,15 +86,16 @@ def test_every_kind_of_column_is_shared(tree, columns, sharing):
         work.assert_as_alone(without_each(N_ROWS, draw_folds(N_ROWS, 7)), sharing)
 
 
-@mode_of
 @pytest.mark.parametrize(
     ("n_folds", "n_rows"), [(2, 130), (64, 130), (65, 130), (130, 130), (200, 203)]
 )
 @pytest.mark.parametrize(("tree", "weights"), [("gini", "none"), ("regression", "real")])
-def test_any_number_of_folds(n_folds, n_rows, tree, weights, sharing):
+def test_any_number_of_folds(n_folds, n_rows, tree, weights):
     """65 members and more do not fit into one machine word; 130 folds leave out one row each."""
     work = bench(tree, weights, n_rows=n_rows)
-    work.assert_as_alone(without_each(n_rows, draw_folds(n_rows, n_folds)), sharing)
+    row_sets = without_each(n_rows, draw_folds(n_rows, n_folds))
+    for sharing in MODES:
+        work.assert_as_alone(row_sets, sharing)
 
 
 @pytest.mark.parametrize("sharing", SHARED_MODES)
@@ -143,13 +144,13 @@ ROW_SETS = {
 }
 
 
-@mode_of
 @pytest.mark.parametrize("kind", ROW_SETS)
-def test_members_may_train_on_any_rows(kind, sharing):
+def test_members_may_train_on_any_rows(kind):
     for tree, weights in (("gini, many classes", "none"), ("regression", "none"), ("gini", "real")):
         work = bench(tree, weights)
         row_sets = [rows for rows in ROW_SETS[kind](N_ROWS) if has_weight(work, rows)]
-        work.assert_as_alone(row_sets, sharing)
+        for sharing in MODES:
+            work.assert_as_alone(row_sets, sharing)
 
 
 def has_weight(work, rows) -> bool:

@@ -33,15 +33,17 @@ def best_split(X, stats, rows, criterion, min_samples_leaf):
     """(column, threshold, missing_left) of the winner, or None. `stats` are the rows' vectors."""
     best, best_quality = None, -np.inf
     for column in range(X.shape[1]):
-        for quality, *split in column_splits(X[rows, column], stats[rows], criterion):
-            n_left, threshold, missing_left = split
-            if min(n_left, len(rows) - n_left) >= min_samples_leaf and quality > best_quality:
-                best, best_quality = (column, threshold, missing_left), quality
+        qualities, n_left, describe = list_cuts(X[rows, column], stats[rows], criterion)
+        too_small = np.minimum(n_left, len(rows) - n_left) < min_samples_leaf
+        qualities = np.where(too_small, -np.inf, qualities)
+        if len(qualities) and qualities.max() > best_quality:
+            place = int(qualities.argmax())  # the first of equals
+            best, best_quality = (column, *describe(place)), qualities[place]
     return best
 
 
-def column_splits(values, stats, criterion):
-    """(quality, rows left, threshold, missing left) of every cut, in the order of ties."""
+def list_cuts(values, stats, criterion):
+    """Quality and rows on the left of every cut, in the order of ties; and what a cut is."""
     is_missing = np.isnan(values)
     order = np.argsort(values[~is_missing], kind="stable")
     ordered = values[~is_missing][order]
@@ -50,14 +52,19 @@ def column_splits(values, stats, criterion):
     total, missing = stats.sum(axis=0), stats[is_missing].sum(axis=0)
     n_missing = int(is_missing.sum())
     sides = [True, False] if n_missing else [None]
-    qualities = [QUALITY[criterion](sums[ends] + missing * bool(side), total) for side in sides]
-    for place, end in enumerate(ends):
-        for side, quality in zip(sides, qualities, strict=True):
-            n_left = end + 1 + n_missing * bool(side)
-            yield quality[place], n_left, (ordered[end], ordered[end + 1]), side
-    if n_missing and len(ordered):
-        quality = QUALITY[criterion](sums[-1:], total)[0]
-        yield quality, len(ordered), np.inf, False
+    left = np.stack([sums[ends] + missing * bool(side) for side in sides], axis=1)
+    n_left = np.stack([ends + 1 + n_missing * bool(side) for side in sides], axis=1).ravel()
+    left = left.reshape(-1, len(total))
+    if n_missing and len(ordered):  # present against missing
+        left, n_left = np.vstack([left, sums[-1:]]), np.append(n_left, len(ordered))
+
+    def describe(place):
+        if place == len(ends) * len(sides):
+            return np.inf, False
+        end = ends[place // len(sides)]
+        return (ordered[end], ordered[end + 1]), sides[place % len(sides)]
+
+    return QUALITY[criterion](left, total), n_left, describe
 
 
 def assert_every_split_is_the_best(tree, X, stats, criterion, min_samples_leaf):
