@@ -52,7 +52,7 @@ struct Scratch {
 
 // What ranking a list of values gives; NaN has the code kNotANumber until the missing code is known.
 struct Ranks {
-    bool may_borrow = false;  // are values that need codes of four bytes left out?
+    bool may_borrow = false;  // are kManyRows values and more left out?
     uint32_t n_distinct = 0;
     std::vector<double> distinct;  // or nothing
     bool has_missing = false;
@@ -207,7 +207,7 @@ void rank_by_sort(std::span<const double> values, Scratch& scratch, Ranks& ranks
         previous = value;
     }
     ranks.n_distinct = static_cast<uint32_t>(n_distinct);
-    if (n_distinct == 0 || (ranks.may_borrow && n_distinct >= UINT16_MAX)) return;
+    if (n_distinct == 0 || (ranks.may_borrow && n_distinct >= kManyRows)) return;
     ranks.distinct.resize(n_distinct);
     std::memcpy(ranks.distinct.data(), distinct, n_distinct * sizeof(double));
 }

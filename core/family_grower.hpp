@@ -15,6 +15,7 @@ inline constexpr uint64_t kKeepShare = 16;
 
 // Fewer trees than this for each worker would leave some without work at the end.
 inline constexpr size_t kTreesPerWorker = 4;
+inline constexpr size_t kRowsBeside = 131'072;  // more to a tree keep all workers busy
 
 // Trees that grow beside each other have a layout each: 64 MB for so many cells.
 inline constexpr size_t kCellsPerWorker = size_t{1} << 24;
@@ -74,7 +75,7 @@ private:
     bool grows_beside() const {
         return family_.sharing == Sharing::none && workers_.size() > 1 &&
                seats_.size() >= kTreesPerWorker * static_cast<size_t>(workers_.size()) &&
-               table_.n_rows < kManyRows &&
+               table_.n_rows < kRowsBeside &&
                table_.n_rows * table_.columns.size() <= kCellsPerWorker;
     }
 

@@ -91,7 +91,8 @@ bool scan_list_in_float64(const NodeView<Target>& node, const ListView& list,
 // every addition.
 inline void prepare_glance(NodeView<ClassTarget<int64_t>>& node) {
     const ClassTarget<int64_t>& target = node.target;
-    if (!target.multipliers.empty()) return;
+    constexpr size_t kMostClasses = 1024;  // whose roundings stay below kSlack
+    if (!target.multipliers.empty() || target.width() > kMostClasses) return;
     if (node.rules.criterion != Criterion::gini) {
         int64_t total = total_of(node.totals.slots);
         if (static_cast<uint64_t>(total) >= target.logs.size()) return;

@@ -18,8 +18,8 @@
 
 namespace treefold {
 
-// Work on fewer rows gives nothing back: the next fit would fault the same pages in again.
-inline constexpr size_t kManyRows = 131'072;
+// Work on fewer rows spares no memory: a fit takes a megabyte or two, and the next one would fault the same pages in again.
+inline constexpr size_t kManyRows = 16'384;
 
 // Leaves what a vector grows by as it is: for memory that is written before it is read.
 template <class T>

@@ -13,12 +13,14 @@ uint32_t Column::code_of(size_t row) const {
 
 // + 0.0 makes -0.0 positive, as it was when the column was encoded.
 void Column::read_values(const std::vector<bool>& is_wanted, double* out) const {
-    std::span<const uint32_t> of_row = codes.wide;
-    with_type(origin.type, origin.data, [&](auto* data) {
-        for (size_t row = 0; row < of_row.size(); ++row)
-            if (is_wanted[of_row[row]])
-                out[of_row[row]] =
-                    static_cast<double>(data[static_cast<ptrdiff_t>(row) * origin.stride]) + 0.0;
+    codes.with([&](const auto* code_of) {
+        with_type(origin.type, origin.data, [&](auto* data) {
+            for (size_t row = 0; row < codes.size(); ++row)
+                if (is_wanted[code_of[row]])
+                    out[code_of[row]] =
+                        static_cast<double>(data[static_cast<ptrdiff_t>(row) * origin.stride]) +
+                        0.0;
+        });
     });
 }
 

@@ -31,6 +31,7 @@ struct Codes {
     uint32_t operator[](size_t row) const {
         return with([&](auto* codes) { return static_cast<uint32_t>(codes[row]); });
     }
+    size_t size() const { return narrow.size() + middle.size() + wide.size(); }
     size_t nbytes() const { return narrow.size() + 2 * middle.size() + 4 * wide.size(); }
 };
 
@@ -62,7 +63,7 @@ struct Table {
     size_t nbytes() const;
 };
 
-// may_borrow: columns of 65,535 values and more leave them where they lie, which must stay as it is for as
+// may_borrow: columns of kManyRows values and more leave them where they lie, which must stay as it is for as
 // long as the table is used. (A value takes twice the memory of a code.)
 Table encode(const Source& source, Workers& workers, bool may_borrow = false);
 

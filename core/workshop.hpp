@@ -139,7 +139,7 @@ public:
     }
 
 private:
-    static constexpr size_t kStep = 16'384;
+    static constexpr size_t kStep = 4'096;
 
     void forget_until(size_t end) {
         layout_->forget(done_, end);
