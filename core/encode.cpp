@@ -418,7 +418,7 @@ Table encode(const Source& source, Workers& workers, bool may_borrow) {
         if (may_borrow && can_borrow(source.columns[k]))
             table.columns[k].origin = source.columns[k].dense;
     encode_columns(source, workers, table);
-    if (table.n_rows >= kManyRows) release_freed();  // 24 bytes per row and thread
+    if (table.n_rows >= kVeryManyRows) release_freed();  // 24 bytes per row and thread
     return table;
 }
 

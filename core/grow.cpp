@@ -11,7 +11,7 @@ namespace treefold {
 namespace {
 
 // So many nodes take more room as finished trees than it takes time to make room.
-constexpr size_t kManyNodes = 20'000;
+constexpr size_t kManyNodes = 100'000;
 
 template <class Sink>
 Harvest<Sink> grow_into(const Table& table, const TargetView& view, Family& family,
