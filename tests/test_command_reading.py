@@ -3,6 +3,9 @@
 import gzip
 import io
 import json
+import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,13 @@ import numpy as np
 import pytest
 from commands import LOANS, assert_mistake, fit, run, write
 
+from treefold.command.mistakes import UserError
+
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 feather = pytest.importorskip("pyarrow.feather")
 parquet = pytest.importorskip("pyarrow.parquet")
+reading = pytest.importorskip("treefold.command.reading")
 
 LINES = [f"{i % 7},{'äöü'[i % 3]},{'ja' if i % 7 > 3 else 'nein'}" for i in range(60)]
 TEXT = "".join(f"{line}\n" for line in ["größe,farbe,gut", *LINES])
@@ -78,6 +84,23 @@ def test_stdin_is_read(plain: dict[str, Any]) -> None:
     parquet.write_table(table, sink)
     result = run("fit", "-", "--target", "gut", "--cv", 3, "--json", stdin=sink.getvalue())
     assert json.loads(result.out)["tree"] == plain["tree"]
+
+
+@pytest.mark.parametrize("data", [TEXT.encode(), b"", gzip.compress(TEXT.encode())[:40]])
+def test_the_copy_of_a_stream_is_closed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    copies: list[Any] = []
+    make_file = tempfile.TemporaryFile
+
+    def make_copy() -> Any:
+        copies.append(make_file())
+        return copies[-1]
+
+    monkeypatch.setattr("tempfile.TemporaryFile", make_copy)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with suppress(UserError), reading.open_rows("-") as rows:
+        assert rows.source is copies[0]
+        assert reading.read_table(rows).num_rows == len(LINES)
+    assert [copy.closed for copy in copies] == [True]
 
 
 def test_a_decimal_comma_is_found_out(tmp_path: Path) -> None:

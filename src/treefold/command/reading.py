@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -60,19 +60,19 @@ class Rows:
 def open_rows(path: str) -> Iterator[Rows]:
     """Open a file, or stdin if it is called '-'."""
     name = "stdin" if path == "-" else f"'{path}'"
-    try:
-        file: Any = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
-    except OSError as error:
-        raise UserError(_explain(error, name)) from None
-    try:
-        yield _look_at(file, name, is_stream=path == "-")
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise UserError(f"{name} cannot be read: {error.strerror or shorten(error)}.") from None
-    finally:
-        if path != "-":
-            file.close()
+    with ExitStack() as opened:
+        try:
+            file = sys.stdin.buffer if path == "-" else opened.enter_context(open(path, "rb"))
+        except OSError as error:
+            raise UserError(_explain(error, name)) from None
+        try:
+            if path == "-" or not file.seekable():
+                file = _spool(file, opened.enter_context(tempfile.TemporaryFile()))
+            yield _look_at(file, name)
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise UserError(f"{name} cannot be read: {error.strerror or shorten(error)}.") from None
 
 
 def _explain(error: OSError, name: str) -> str:
@@ -83,10 +83,15 @@ def _explain(error: OSError, name: str) -> str:
     return f"{name} cannot be read: {error.strerror or error}."
 
 
-def _look_at(file: IO[bytes], name: str, is_stream: bool) -> Rows:
+def _spool(stream: IO[bytes], file: IO[bytes]) -> IO[bytes]:
+    """Copy a stream to a file, because it is looked at twice, and Parquet is read from its end."""
+    shutil.copyfileobj(stream, file)
+    file.seek(0)
+    return file
+
+
+def _look_at(file: IO[bytes], name: str) -> Rows:
     """Find out what a file is; it is at its beginning afterwards."""
-    if is_stream or not file.seekable():
-        file = _spool(file)
     compression = find_compression(file.read(8))
     file.seek(0)
     with _unpacked(file, compression, name) as plain:
@@ -102,14 +107,6 @@ def _look_at(file: IO[bytes], name: str, is_stream: bool) -> Rows:
             file, compression = io.BytesIO(plain.read()), None
     file.seek(0)
     return Rows(name, kind, file, form, compression)
-
-
-def _spool(stream: IO[bytes]) -> IO[bytes]:
-    """Copy a stream to a file, because it is looked at twice, and Parquet is read from its end."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - gone when nobody holds it
-    shutil.copyfileobj(stream, file)
-    file.seek(0)
-    return file
 
 
 @contextmanager
