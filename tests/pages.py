@@ -38,10 +38,10 @@ def read_snippets(page: Path) -> Iterator[Snippet]:
     for place, fence in enumerate(fences):
         if fence[1] not in ("python", "sh"):
             continue
-        after = fences[place + 1] if place + 1 < len(fences) else None
-        is_shown = after is not None and after[1] == "text"
-        is_shown = is_shown and not text[fence.end() : after.start()].strip()  # type: ignore[union-attr]
-        shown = after[2] if is_shown else None  # type: ignore[index]
+        shown = None
+        for after in fences[place + 1 : place + 2]:
+            if after[1] == "text" and not text[fence.end() : after.start()].strip():
+                shown = after[2]
         yield Snippet(fence[1], fence[2], shown, text.count("\n", 0, fence.start()) + 1)
 
 
