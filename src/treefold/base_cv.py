@@ -24,6 +24,7 @@ from treefold.cross_fit import CrossFit, Found
 from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.exceptions import InputError, ParameterError
 from treefold.interop import to_sklearn
+from treefold.model import Tree
 from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split, read_splits
 from treefold.nested_fit import NestedFit
@@ -65,6 +66,8 @@ class CrossValidatedTree:
     """A mixin in front of one of the decision trees; not to be used directly."""
 
     _tree: type[Any]  # the estimator of one candidate
+    _check_fitted: Callable[[], Tree]  # that tree's own
+    evaluation_: Evaluation
 
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Grow the trees of all folds and settings, choose, and become the tree of all rows.

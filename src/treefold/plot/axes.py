@@ -65,4 +65,4 @@ def check_cross_validated(model: Any, function: str) -> None:
             f"{function} needs a fitted DecisionTreeClassifierCV or DecisionTreeRegressorCV, which "
             f"know what the trees of the folds do. Got {type(model).__name__} instead."
         )
-    model._check_fitted()  # type: ignore[attr-defined]
+    model._check_fitted()

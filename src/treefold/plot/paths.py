@@ -100,8 +100,9 @@ class _Trials:
 
 def _read_trials(model: Any) -> _Trials:
     if isinstance(model, CrossValidatedTree):
-        model._check_fitted()  # type: ignore[attr-defined]
-        evaluation = model.evaluation_  # type: ignore[attr-defined]
+        model._check_fitted()
+        evaluation = model.evaluation_
+        assert evaluation.baseline is not None  # a fit always scores the tree without splits
         metric, key, baseline = evaluation.scoring, "score", float(np.mean(evaluation.baseline))
     elif isinstance(model, SEARCHES):
         check_is_fitted(model, "cv_results_")

@@ -26,7 +26,7 @@ _SAME_SCORE = 1e-9  # scores are sums in another order
 def describe(estimator: Any, data: Data | None) -> Material:
     """Gather everything about an estimator or a search."""
     if isinstance(estimator, CrossValidatedTree):
-        estimator._check_fitted()  # type: ignore[attr-defined]
+        estimator._check_fitted()
         model, evidence = (estimator, Evidence()) if data is None else fit_again(estimator, data)
         return describe_model(model, evidence, data)
     if not hasattr(estimator, "cv_results_") or not hasattr(estimator, "multimetric_"):
