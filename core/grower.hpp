@@ -5,7 +5,7 @@
 //   divide    kept orders, lists and histograms follow the rows (divider.hpp)
 //
 // A node may belong to a group of members (group.hpp): then open finds a split for each (group_finder.hpp) and groups
-// those that agree (forker.hpp), and divide gives each group its two children. A child of one member has a layout
+// those that agree (forker.hpp), and divide gives each group its two children (births.hpp). A child of one member has a layout
 // of its own, in which it grows on as the node of any single tree does.
 //
 // With several workers, large nodes are searched column by column in parallel; subtrees that are small, or
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "births.hpp"
 #include "divider.hpp"
 #include "finder.hpp"
 #include "forker.hpp"
@@ -40,7 +41,7 @@ public:
     using Grove = std::vector<Sink*>;  // by member
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
-        : shop_(shop), finder_(shop), group_finder_(shop, finder_),
+        : shop_(shop), finder_(shop), group_finder_(shop, finder_), births_(shop),
           divider_(shop, std::move(asked)) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
@@ -133,11 +134,11 @@ private:
         if (node.birth && node.birth->is_single())
             grow_single(node, grove, worker);
         else if (node.birth)
-            bear(node, worker, consider);
+            births_.bear(node, worker, consider);
         else if (node.group->n_rows() < kSmallestGroup)
             part_ways(node, grove, worker);
         else if (open_group(node, grove, worker))
-            divide_group(node, consider);
+            births_.announce(node, consider);
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -277,20 +278,6 @@ private:
         shop_.workers.advance(worker, static_cast<uint64_t>(n_rows));
     }
 
-    static uint64_t n_different(const std::vector<Split>& splits) {
-        uint64_t count = 0;
-        for (size_t k = 0; k < splits.size(); ++k) {
-            auto is_same = [&](const Split& other) {
-                return other.column == splits[k].column && other.code == splits[k].code &&
-                       other.left_set == splits[k].left_set;
-            };
-            count +=
-                splits[k].exists() &&
-                std::none_of(splits.begin(), splits.begin() + static_cast<ptrdiff_t>(k), is_same);
-        }
-        return count;
-    }
-
     // Describes the children of one share, and records its split. False: it stays a leaf.
     template <class GoesLeft>
     bool settle_share(Node<Target>& node, size_t at, Split& split, Share<Target>& left,
@@ -353,87 +340,11 @@ private:
         if (left) consider(std::move(left));
     }
 
-    // The parent's layout is needed until the last fork is born: forks of few members come first.
-    template <class Consider>
-    void divide_group(Node<Target>& node, Consider&& consider) {
-        std::vector<Fork<Target>>& forks = node.group->forks;
-        std::vector<size_t> order;
-        for (size_t at = 0; at < forks.size(); ++at)
-            if (!forks[at].left.shares.empty() || !forks[at].right.shares.empty())
-                order.push_back(at);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](size_t a, size_t b) { return forks[a].n_shares > forks[b].n_shares; });
-        for (size_t at : order) {
-            auto child = std::make_unique<Node<Target>>();
-            child->birth = std::make_unique<Birth<Target>>(Birth<Target>{node.group, at});
-            child->depth = node.depth;
-            child->key = node.key;
-            consider(std::move(child));
-        }
-    }
-
-    // Both children of a fork, out of the parent's layout.
-    template <class Consider>
-    void bear(Node<Target>& node, int worker, Consider&& consider) {
-        Birth<Target>& birth = *node.birth;
-        const Group<Target>& parent = *birth.parent;
-        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
-        uint8_t* ways = choose_ways(birth, worker, *left, *right);
-        divide_layout(parent.layout, ways, left->layout, right->layout);
-        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
-        for (bool is_left : {true, false}) {
-            Node<Target>& child = *children[is_left ? 0 : 1];
-            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
-            child.group = is_left ? std::move(left) : std::move(right);
-            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
-            child.group->is_additive = parent.is_additive;
-            child.group->shares = std::move(side.shares);
-            child.group->patterns = std::move(side.patterns);
-            child.depth = node.depth + 1;
-            child.key = child_key(node.key, is_left);
-        }
-        birth.parent.reset();
-        bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
-        for (bool larger : {true, false}) {
-            NodePtr& child = children[is_left_larger == larger ? 0 : 1];
-            if (!child->group->shares.empty()) consider(std::move(child));
-        }
-    }
-
-    // The rows and patterns of both children; returns which way each row of the parent goes.
-    uint8_t* choose_ways(const Birth<Target>& birth, int worker, Group<Target>& left,
-                         Group<Target>& right) {
-        const Group<Target>& parent = *birth.parent;
-        const Fork<Target>& fork = birth.fork();
-        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
-        const uint32_t* bin_of = fork.bin_of->data();
-        size_t n_left = 0, n_right = 0;
-        auto resize = [](Group<Target>& side, size_t n) {
-            side.layout.rows.resize(n);
-            side.pattern_of.resize(n);
-        };
-        resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
-        for (size_t k = 0; k < parent.n_rows(); ++k) {
-            uint32_t row = parent.layout.rows[k];
-            size_t cell = parent.pattern_of[k] * fork.n_bins + bin_of[k];
-            uint32_t on_left = fork.left.child_of[cell], on_right = fork.right.child_of[cell];
-            left.layout.rows[n_left] = right.layout.rows[n_right] = row;
-            left.pattern_of[n_left] = on_left;
-            right.pattern_of[n_right] = on_right;
-            bool is_left = on_left != Patterns::kNone, is_right = on_right != Patterns::kNone;
-            n_left += is_left, n_right += is_right;
-            ways[row] = static_cast<uint8_t>(is_left | is_right << 1);
-        }
-        resize(left, n_left), resize(right, n_right);
-        return ways;
-    }
-
     // A fork of one member: its children grow on as those of a single tree.
     void grow_single(Node<Target>& node, Grove& grove, int worker) {
         Birth<Target>& birth = *node.birth;
         Group<Target> left, right;
-        uint8_t* ways = choose_ways(birth, worker, left, right);
-        divide_layout(birth.parent->layout, ways, left.layout, right.layout);
+        births_.divide(birth, worker, left, right);
         Metered bytes(shop_.meter, left.layout.nbytes() + right.layout.nbytes());
         std::vector<NodePtr> roots;
         for (bool is_left : {false, true}) {
@@ -516,6 +427,7 @@ private:
     Workshop<Target>& shop_;
     Finder<Target> finder_;
     GroupFinder<Target> group_finder_;
+    Births<Target> births_;
     Divider<Target> divider_;
     size_t n_root_rows_ = 0;
     std::vector<std::vector<uint32_t>> rows_left_, rows_right_;  // per worker

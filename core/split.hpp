@@ -1,6 +1,7 @@
 // A split, which of two wins, and where it sends a row: the one routing function of the library.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -108,6 +109,20 @@ inline Float32Side float32_side(double threshold, double below, double above) {
     int goes_left = int{nearest == left} |
                     (int{static_cast<double>(nearest) <= threshold} & int{nearest != right});
     return static_cast<Float32Side>(1 - goes_left);
+}
+
+// How many tests a list of splits has.
+inline uint64_t n_different(const std::vector<Split>& splits) {
+    uint64_t count = 0;
+    for (size_t k = 0; k < splits.size(); ++k) {
+        auto is_same = [&](const Split& other) {
+            return other.column == splits[k].column && other.code == splits[k].code &&
+                   other.left_set == splits[k].left_set;
+        };
+        count += splits[k].exists() &&
+                 std::none_of(splits.begin(), splits.begin() + static_cast<ptrdiff_t>(k), is_same);
+    }
+    return count;
 }
 
 }  // namespace treefold

@@ -1,0 +1,107 @@
+// The children of a group: one node for each fork until it is born, then two out of the parent's
+// layout.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "group.hpp"
+#include "random.hpp"
+#include "workshop.hpp"
+
+namespace treefold {
+
+template <class Target>
+class Births {
+public:
+    using NodePtr = NodePointer<Target>;
+
+    explicit Births(Workshop<Target>& shop) : shop_(shop) {}
+
+    // Gives a node for each fork to `consider`. The parent's layout is needed until the last fork is
+    // born: forks of few members come first.
+    template <class Consider>
+    void announce(const Node<Target>& node, Consider&& consider) {
+        std::vector<Fork<Target>>& forks = node.group->forks;
+        std::vector<size_t> order;
+        for (size_t at = 0; at < forks.size(); ++at)
+            if (!forks[at].left.shares.empty() || !forks[at].right.shares.empty())
+                order.push_back(at);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](size_t a, size_t b) { return forks[a].n_shares > forks[b].n_shares; });
+        for (size_t at : order) {
+            auto child = std::make_unique<Node<Target>>();
+            child->birth = std::make_unique<Birth<Target>>(Birth<Target>{node.group, at});
+            child->depth = node.depth;
+            child->key = node.key;
+            consider(std::move(child));
+        }
+    }
+
+    // Both children of a fork, out of the parent's layout.
+    template <class Consider>
+    void bear(Node<Target>& node, int worker, Consider&& consider) {
+        Birth<Target>& birth = *node.birth;
+        const Group<Target>& parent = *birth.parent;
+        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
+        divide(birth, worker, *left, *right);
+        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
+        for (bool is_left : {true, false}) {
+            Node<Target>& child = *children[is_left ? 0 : 1];
+            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
+            child.group = is_left ? std::move(left) : std::move(right);
+            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
+            child.group->is_additive = parent.is_additive;
+            child.group->shares = std::move(side.shares);
+            child.group->patterns = std::move(side.patterns);
+            child.depth = node.depth + 1;
+            child.key = child_key(node.key, is_left);
+        }
+        birth.parent.reset();
+        bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
+        for (bool larger : {true, false}) {
+            NodePtr& child = children[is_left_larger == larger ? 0 : 1];
+            if (!child->group->shares.empty()) consider(std::move(child));
+        }
+    }
+
+    // The same as rows, patterns and layouts only.
+    void divide(const Birth<Target>& birth, int worker, Group<Target>& left, Group<Target>& right) {
+        uint8_t* ways = choose_ways(birth, worker, left, right);
+        divide_layout(birth.parent->layout, ways, left.layout, right.layout);
+    }
+
+private:
+    // The rows and patterns of both children; returns which way each row of the parent goes.
+    uint8_t* choose_ways(const Birth<Target>& birth, int worker, Group<Target>& left,
+                         Group<Target>& right) {
+        const Group<Target>& parent = *birth.parent;
+        const Fork<Target>& fork = birth.fork();
+        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
+        const uint32_t* bin_of = fork.bin_of->data();
+        size_t n_left = 0, n_right = 0;
+        auto resize = [](Group<Target>& side, size_t n) {
+            side.layout.rows.resize(n);
+            side.pattern_of.resize(n);
+        };
+        resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
+        for (size_t k = 0; k < parent.n_rows(); ++k) {
+            uint32_t row = parent.layout.rows[k];
+            size_t cell = parent.pattern_of[k] * fork.n_bins + bin_of[k];
+            uint32_t on_left = fork.left.child_of[cell], on_right = fork.right.child_of[cell];
+            left.layout.rows[n_left] = right.layout.rows[n_right] = row;
+            left.pattern_of[n_left] = on_left;
+            right.pattern_of[n_right] = on_right;
+            bool is_left = on_left != Patterns::kNone, is_right = on_right != Patterns::kNone;
+            n_left += is_left, n_right += is_right;
+            ways[row] = static_cast<uint8_t>(is_left | is_right << 1);
+        }
+        resize(left, n_left), resize(right, n_right);
+        return ways;
+    }
+
+    Workshop<Target>& shop_;
+};
+
+}  // namespace treefold
