@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "source.hpp"
 #include "tree.hpp"
 
 namespace nb = nanobind;
@@ -19,6 +20,14 @@ using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The caller's arrays stay alive as long as the views on them.
+struct OwnedSource {
+    Source source;
+    std::vector<nb::object> owners;
+};
+
+Type element_type(nb::dlpack::dtype dtype);
 
 // Polls for Ctrl-C, if this is the thread that receives it, and tells `report`, unless it is null, how much work is
 // done. An exception of the report is an interruption.
@@ -61,6 +70,10 @@ nb::object view(nb::handle owner, const std::vector<T>& values) {
         nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner));
 }
 
+void bind_source(nb::module_& m);
+void bind_table(nb::module_& m);
+void bind_growth(nb::module_& m);
+void bind_tree(nb::module_& m);
 void bind_replay(nb::class_<Tree>& tree);
 
 }  // namespace treefold
