@@ -86,7 +86,11 @@ def test_stdin_is_read(plain: dict[str, Any]) -> None:
     assert json.loads(result.out)["tree"] == plain["tree"]
 
 
-@pytest.mark.parametrize("data", [TEXT.encode(), b"", gzip.compress(TEXT.encode())[:40]])
+@pytest.mark.parametrize(
+    "data",
+    [TEXT.encode(), b"", gzip.compress(TEXT.encode())[:40]],
+    ids=["good", "empty", "cut off"],
+)
 def test_the_copy_of_a_stream_is_closed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     copies: list[Any] = []
     make_file = tempfile.TemporaryFile
