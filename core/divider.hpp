@@ -1,6 +1,7 @@
 // Dividing a node: its rows when the split is known, its orders, lists and histograms when the children grow on.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 
 #include "growing_tree.hpp"
@@ -8,9 +9,23 @@
 
 namespace treefold {
 
-inline bool code_goes_left(const Split& split, const Column& column, uint32_t code) {
-    return goes_left(code, split.code, code == column.missing_code(), split.missing_left,
+// last: the highest code that goes left, of numbers.
+inline bool code_goes_left(const Split& split, const Column& column, uint32_t last, uint32_t code) {
+    return goes_left(code, last, code == column.missing_code(), split.missing_left,
                      split.is_categorical ? split.left_set.data() : nullptr);
+}
+
+inline bool code_goes_left(const Split& split, const Column& column, uint32_t code) {
+    return code_goes_left(split, column, split.code, code);
+}
+
+// Of rows whose values need not be among the node's: these follow the threshold, as in prediction.
+inline uint32_t last_code_left(const Split& split, const Column& column) {
+    if (split.is_categorical || split.next_code == column.n_codes) return column.n_codes;
+    const double* values = column.values.data();
+    const double* after = std::upper_bound(values + split.code, values + split.next_code,
+                                           threshold_of(split, column));
+    return static_cast<uint32_t>(after - values) - 1;
 }
 
 // A category that the node does not have goes as missing values do.
@@ -49,32 +64,20 @@ public:
         divide_asked(node, node.split, node.left, node.right, worker);
     }
 
-    // Rows that ask follow the threshold, as in prediction: their values need not be among the node's.
+    // The rows that ask.
     void divide_asked(const Part<Target>& node, const Split& split, Part<Target>& left,
                       Part<Target>& right, int worker) {
         if (asked_.empty()) return;
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
                                   node.asked_end - node.asked_begin);
         const Column& column = shop_.table.columns[split.column];
-        double threshold = threshold_of(split, column);
-        auto follow = [&](bool has_code, uint32_t code, double value) {
-            if (has_code) return code_goes_left(split, column, code);
-            return goes_left(value, threshold, false, false, nullptr);
-        };
-        const Questions* questions = shop_.questions;
-        size_t n_left = divide(asked, shop_.desk(worker).spare(asked.size()), [&](uint32_t place) {
-            uint32_t row = asking_rows_[place];
-            if (questions == nullptr) {
-                uint32_t code = column.code_of(row);
-                bool has_code = column.is_categorical || code == column.missing_code();
-                return follow(has_code, code, has_code ? 0.0 : column.values[code]);
-            }
-            double value = questions->at(row, split.column);
-            bool is_missing = value != value;
-            uint32_t code = column.missing_code();
-            if (column.is_categorical && !is_missing) code = static_cast<uint32_t>(value);
-            return follow(column.is_categorical || is_missing, code, value);
-        });
+        uint32_t* spare = shop_.desk(worker).spare(asked.size());
+        size_t n_left = 0;
+        if (shop_.questions == nullptr)
+            n_left = divide_by_codes(asked, spare, split, column, last_code_left(split, column),
+                                     [&](uint32_t place) { return asking_rows_[place]; });
+        else
+            n_left = divide_questions(asked, spare, split, column);
         left.asked_begin = node.asked_begin;
         left.asked_end = right.asked_begin = node.asked_begin + n_left;
         right.asked_end = node.asked_end;
@@ -104,14 +107,38 @@ private:
             mark_sparse(node, column, desk.sides);
             return divide(rows, spare, [&](uint32_t row) { return desk.sides.is_left(row); });
         }
-        return column.codes.with([&](auto* codes) {
-            if (!column.has_missing && !node.split.is_categorical)
-                return divide(rows, spare, [codes, code = node.split.code](uint32_t row) {
-                    return codes[row] <= code;
-                });
-            return divide(rows, spare, [&](uint32_t row) {
-                return code_goes_left(node.split, column, codes[row]);
+        return divide_by_codes(rows, spare, node.split, column, node.split.code,
+                               [](uint32_t row) { return row; });
+    }
+
+    // By the codes of the rows that the items stand for; last: the highest code that goes left, of numbers.
+    template <class RowOf>
+    static size_t divide_by_codes(std::span<uint32_t> items, uint32_t* spare, const Split& split,
+                                  const Column& column, uint32_t last, RowOf row_of) {
+        if (column.is_sparse)
+            return divide(items, spare, [&](uint32_t item) {
+                return code_goes_left(split, column, last, column.code_of(row_of(item)));
             });
+        return column.codes.with([&](auto* codes) {
+            if (!column.has_missing && !split.is_categorical)
+                return divide(items, spare,
+                              [=](uint32_t item) { return codes[row_of(item)] <= last; });
+            return divide(items, spare, [&](uint32_t item) {
+                return code_goes_left(split, column, last, codes[row_of(item)]);
+            });
+        });
+    }
+
+    // By values that are not the table's.
+    size_t divide_questions(std::span<uint32_t> asked, uint32_t* spare, const Split& split,
+                            const Column& column) {
+        double threshold = threshold_of(split, column);
+        return divide(asked, spare, [&](uint32_t place) {
+            double value = shop_.questions->at(asking_rows_[place], split.column);
+            if (value != value) return split.missing_left;
+            if (column.is_categorical)
+                return code_goes_left(split, column, static_cast<uint32_t>(value));
+            return goes_left(value, threshold, false, false, nullptr);
         });
     }
 

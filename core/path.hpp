@@ -7,14 +7,6 @@
 
 namespace treefold {
 
-// Where a row goes: by its value, which need not be among the node's, as in prediction.
-inline bool sends_left(const Split& split, const Column& column, uint32_t row) {
-    uint32_t code = column.code_of(row);
-    if (column.is_categorical || code == column.missing_code())
-        return code_goes_left(split, column, code);
-    return column.values[code] <= threshold_of(split, column);
-}
-
 template <class Target>
 class Path {
 public:
@@ -59,7 +51,9 @@ private:
 
     NodePtr step(Node<Target>& node, uint32_t row, int worker) {
         shop_.desk(worker).work.count_tests(node.depth, 1);
-        bool is_left = sends_left(node.split, shop_.table.columns[node.split.column], row);
+        const Column& column = shop_.table.columns[node.split.column];
+        bool is_left = code_goes_left(node.split, column, last_code_left(node.split, column),
+                                      column.code_of(row));
         NodePtr child = shop_.desk(worker).take_node();
         static_cast<Part<Target>&>(*child) = std::move(is_left ? node.left : node.right);
         child->seat = node.seat;
