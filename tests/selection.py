@@ -3,6 +3,10 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+from sklearn import model_selection
+
+from treefold import model_selection as our_selection
 
 TIMES = ("fit_time", "score_time", "refit_time")
 
@@ -21,6 +25,37 @@ def make_data(n_rows=160, seed=0):
         "weights": rng.integers(0, 4, n_rows) + 0.5 * rng.integers(0, 2, n_rows),
         "groups": rng.integers(0, 12, n_rows),
     }
+
+
+def make_frame(X):
+    """Columns of every kind beside the first of X."""
+    rng = np.random.default_rng(1)
+    colours = np.array(["red", "green", "blue", "grey", None, "rare"], dtype=object)
+    numbers = rng.choice(6, size=160, p=[0.3, 0.25, 0.2, 0.14, 0.1, 0.01])
+    numbers[3] = 5
+    return pd.DataFrame(
+        {
+            "colour": colours[numbers],
+            "size": pd.Categorical(rng.choice(["s", "m"], 160), ["s", "m", "l"]),
+            "code": rng.integers(0, 9, 160),
+            "x": X[:, 0],
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, 160), "D"),
+        }
+    )
+
+
+def poison(X, row, value=np.inf):
+    """X with a value that no tree reads."""
+    X = X.copy()
+    X[row, 1] = value
+    return X
+
+
+def both(name, *arguments, **options):
+    """Call our function and scikit-learn's."""
+    return (
+        getattr(module, name)(*arguments, **options) for module in (our_selection, model_selection)
+    )
 
 
 def assert_same(ours, theirs):

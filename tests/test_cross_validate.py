@@ -1,4 +1,4 @@
-"""cross_validate and its kin give what scikit-learn's functions give on our estimators."""
+"""cross_validate gives what scikit-learn's gives on our estimators."""
 
 import time
 
@@ -8,14 +8,17 @@ import polars as pl
 import pytest
 import sklearn
 from scipy import sparse
-from selection import assert_same, assert_same_estimator, make_data, outcome
+from selection import (
+    assert_same,
+    assert_same_estimator,
+    both,
+    make_data,
+    make_frame,
+    outcome,
+    poison,
+)
 from sklearn import model_selection as theirs
-from sklearn.compose import ColumnTransformer
-from sklearn.dummy import DummyClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, InputError, Table
 from treefold import model_selection as ours
@@ -31,11 +34,6 @@ TREES = [
     DecisionTreeClassifier(max_features=2, random_state=np.random.RandomState(3)),
     DecisionTreeClassifier(max_features="sqrt", random_state=7, criterion="gain_ratio"),
 ]
-
-
-def both(name, *arguments, **options):
-    """Call our function and scikit-learn's."""
-    return (getattr(module, name)(*arguments, **options) for module in (ours, theirs))
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -126,23 +124,7 @@ def test_scores_of_regression(scoring):
     assert_same(*both("cross_validate", tree, X, NUMBERS, scoring=scoring))
 
 
-def make_frame():
-    rng = np.random.default_rng(1)
-    colours = np.array(["red", "green", "blue", "grey", None, "rare"], dtype=object)
-    numbers = rng.choice(6, size=160, p=[0.3, 0.25, 0.2, 0.14, 0.1, 0.01])
-    numbers[3] = 5
-    return pd.DataFrame(
-        {
-            "colour": colours[numbers],
-            "size": pd.Categorical(rng.choice(["s", "m"], 160), ["s", "m", "l"]),
-            "code": rng.integers(0, 9, 160),
-            "x": X[:, 0],
-            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, 160), "D"),
-        }
-    )
-
-
-FRAME = make_frame()
+FRAME = make_frame(X)
 INPUTS = {
     "pandas": FRAME,
     "polars": pl.from_pandas(FRAME),
@@ -190,12 +172,6 @@ def test_scorers_that_fail_on_a_fold(scoring):
         expected = outcome(lambda call=call: theirs.cross_validate(TREES[0], X, y, **call))
         actual = outcome(lambda call=call: ours.cross_validate(TREES[0], X, y, **call))
         assert_same(actual, expected)
-
-
-def poison(X, row, value=np.inf):
-    X = X.copy()
-    X[row, 1] = value
-    return X
 
 
 NOTHING = np.array([], dtype=int)
@@ -343,205 +319,3 @@ def test_times_of_fits_add_up_to_no_more_than_the_wall_time():
     start = time.perf_counter()
     results = ours.cross_validate(TREES[0], X, Y, cv=9)
     assert 0 < results["fit_time"].sum() <= time.perf_counter() - start
-
-
-# Pipelines, other estimators, routing ------------------------------------------------------------
-
-PREPARE = ColumnTransformer(
-    [
-        ("labels", OneHotEncoder(handle_unknown="ignore"), ["colour", "size"]),
-        ("x", "passthrough", ["x"]),
-    ]
-)
-PIPELINES = {
-    "scaler": (make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)), X),
-    "imputer": (make_pipeline(SimpleImputer(), StandardScaler(), TREES[2]), X),
-    "columns": (Pipeline([("prepare", PREPARE), ("tree", DecisionTreeClassifier())]), FRAME),
-    "targets": (
-        make_pipeline(TargetEncoder(random_state=0), DecisionTreeClassifier(min_samples_leaf=3)),
-        FRAME[["colour", "code"]],
-    ),
-    "frames": (
-        make_pipeline(StandardScaler().set_output(transform="pandas"), DecisionTreeClassifier()),
-        FRAME[["code", "x"]],
-    ),
-    "nothing": (Pipeline([("tree", DecisionTreeClassifier())]), X),
-    "passthrough": (make_pipeline("passthrough", DecisionTreeClassifier()), X),
-}
-
-
-@pytest.mark.parametrize("name", PIPELINES)
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_pipelines(name, is_sorted):
-    pipeline, data = PIPELINES[name]
-    y = np.sort(Y) if is_sorted else Y
-    options = {
-        "cv": theirs.KFold(3),
-        "return_estimator": True,
-        "return_train_score": True,
-        "scoring": ["accuracy", "f1_macro"],
-    }
-    expected = outcome(lambda: theirs.cross_validate(pipeline, data, y, **options))
-    actual = outcome(lambda: ours.cross_validate(pipeline, data, y, **options))
-    assert_same(actual, expected)
-
-
-def test_weights_reach_the_tree_of_a_pipeline():
-    pipeline, _ = PIPELINES["scaler"]
-    params = {"decisiontreeclassifier__sample_weight": DATA["weights"]}
-    assert_same(*both("cross_validate", pipeline, X, Y, params=params, return_estimator=True))
-    results = ours.cross_validate(pipeline, X, Y, params=params, return_final_estimator=True)
-    assert_same_estimator(results["final_estimator"], sklearn.clone(pipeline).fit(X, Y, **params))
-
-
-def test_test_rows_that_a_pipeline_cannot_read_have_the_same_outcome():
-    bad = poison(X, 5)
-    pipeline = make_pipeline("passthrough", DecisionTreeClassifier())
-    assert_same(
-        outcome(lambda: ours.cross_validate(pipeline, bad, Y)),
-        outcome(lambda: theirs.cross_validate(pipeline, bad, Y)),
-    )
-
-
-def test_other_estimators_are_scikit_learns_business():
-    data = np.nan_to_num(X)
-    model = DummyClassifier(strategy="stratified", random_state=0)
-    assert_same(*both("cross_validate", model, data, Y, return_train_score=True))
-    results = ours.cross_validate(
-        model,
-        data,
-        Y,
-        return_work=True,
-        return_predictions="predict_proba",
-        return_final_estimator=True,
-    )
-    assert results["work"]["mode"] == "scikit-learn"
-    assert [len(shares) for shares in results["predictions"]] == [32] * 5
-    assert results["final_estimator"].n_classes_ == 3
-    np.testing.assert_array_equal(*both("cross_val_predict", model, data, Y))
-    np.testing.assert_array_equal(*both("cross_val_score", model, data, Y))
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.mark.usefixtures("routing")
-def test_metadata_are_routed():
-    tree = DecisionTreeClassifier().set_fit_request(sample_weight=True)
-    scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
-    params = {"sample_weight": DATA["weights"], "groups": DATA["groups"]}
-    options = {"scoring": scorer, "cv": theirs.GroupKFold(4), "params": params}
-    assert_same(*both("cross_validate", tree, X, Y, return_estimator=True, **options))
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), tree)
-    assert_same(*both("cross_validate", pipeline, X, Y, return_estimator=True, **options))
-
-
-@pytest.mark.usefixtures("routing")
-def test_metadata_that_nobody_requested_have_the_same_outcome():
-    for options in ({"params": {"sample_weight": DATA["weights"]}}, {"groups": DATA["groups"]}):
-        assert outcome(lambda o=options: ours.cross_validate(TREES[0], X, Y, **o)) == outcome(
-            lambda o=options: theirs.cross_validate(TREES[0], X, Y, **o)
-        )
-
-
-@pytest.mark.usefixtures("routing")
-def test_weights_that_a_pipelines_score_refuses_have_the_same_outcome():
-    tree = DecisionTreeClassifier().set_fit_request(sample_weight=True)
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), tree)
-    options = {"params": {"sample_weight": DATA["weights"]}}
-    actual = outcome(lambda: ours.cross_validate(pipeline, X, Y, **options))
-    assert_same(actual, outcome(lambda: theirs.cross_validate(pipeline, X, Y, **options)))
-    assert np.isnan(actual[0]["test_score"]).all()
-
-
-# The other functions ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba"])
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_cross_val_predict(method, is_sorted):
-    y = np.array(["a", "b", "c"])[np.sort(Y) if is_sorted else Y]
-    for cv in (4, theirs.KFold(3), theirs.LeaveOneGroupOut()):
-        options = {"cv": cv, "method": method, "groups": DATA["groups"]}
-        expected = outcome(lambda o=options: theirs.cross_val_predict(TREES[0], X, y, **o))
-        actual = outcome(lambda o=options: ours.cross_val_predict(TREES[0], X, y, **o))
-        assert_same(actual, expected)
-
-
-def test_class_weights_keep_their_labels_when_probabilities_are_predicted():
-    y = np.array(["a", "b", "c"])[Y]
-    tree = DecisionTreeClassifier(class_weight={"a": 5.0}, max_depth=2)
-    shares = ours.cross_val_predict(tree, X, y, cv=4, method="predict_proba")
-    results = ours.cross_validate(tree, X, y, cv=4, return_indices=True, return_estimator=True)
-    for test, fitted in zip(results["indices"]["test"], results["estimator"], strict=True):
-        np.testing.assert_array_equal(shares[test], fitted.predict_proba(X[test]))
-
-
-def test_cross_val_predict_of_numbers_and_pipelines():
-    np.testing.assert_array_equal(*both("cross_val_predict", DecisionTreeRegressor(), X, NUMBERS))
-    pipeline, data = PIPELINES["columns"]
-    for method in ("predict", "predict_proba"):
-        np.testing.assert_array_equal(*both("cross_val_predict", pipeline, data, Y, method=method))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"cv": theirs.TimeSeriesSplit(3)},
-        {"method": "decision_function"},
-        {"method": "nonsense"},
-        {"params": {"sample_weight": -np.ones(160)}},
-    ],
-)
-def test_bad_cross_val_predict_has_the_same_outcome(options):
-    assert outcome(lambda: ours.cross_val_predict(TREES[0], X, Y, **options)) == outcome(
-        lambda: theirs.cross_val_predict(TREES[0], X, Y, **options)
-    )
-
-
-def test_cross_val_score():
-    np.testing.assert_array_equal(*both("cross_val_score", TREES[0], X, Y, scoring="f1_macro"))
-    for options in ({"scoring": ["accuracy"]}, {"cv": "five"}):
-        assert outcome(lambda o=options: ours.cross_val_score(TREES[0], X, Y, **o)) == outcome(
-            lambda o=options: theirs.cross_val_score(TREES[0], X, Y, **o)
-        )
-
-
-CURVES = {
-    "max_depth": [1, 2, 3, None],
-    "min_samples_split": [2, 10, 0.1, 0.9],
-    "max_leaf_nodes": [None, 2, 5, 30],
-    "min_impurity_decrease": [0.0, 0.01, 0.1],
-    "ccp_alpha": [0.0, 0.001, 0.01, 0.5],
-    "min_samples_leaf": [1, 5, 0.1],
-    "criterion": ["gini", "entropy", "log_loss", "gain_ratio"],
-    "class_weight": [None, "balanced", {0: 3}],
-    "max_features": [1, 3, "sqrt"],
-}
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_validation_curve(name):
-    tree = DecisionTreeClassifier(random_state=0)
-    options = {"param_name": name, "param_range": CURVES[name], "cv": 3}
-    np.testing.assert_array_equal(*both("validation_curve", tree, X, Y, **options))
-
-
-def test_validation_curve_of_a_pipeline_and_of_others():
-    pipeline, data = PIPELINES["scaler"]
-    options = {"param_name": "decisiontreeclassifier__max_depth", "param_range": [1, 2, 9]}
-    np.testing.assert_array_equal(*both("validation_curve", pipeline, data, Y, **options))
-    options = {"param_name": "strategy", "param_range": ["uniform", "prior"], "cv": 2}
-    data = np.nan_to_num(X)
-    np.testing.assert_array_equal(
-        *both(
-            "validation_curve",
-            DummyClassifier(strategy="stratified", random_state=0),
-            data,
-            Y,
-            **options,
-        )
-    )
