@@ -26,6 +26,7 @@ bool cpu_runs_v3() {
 
 NB_MODULE(TREEFOLD_MODULE, m) {
     using namespace treefold;
+    nb::set_leak_warnings(false);  // what a thread still holds when Python ends is nobody's mistake
     m.attr("build") = std::string(TREEFOLD_INSTRUCTION_SET);
     m.def("cpu_runs_v3", &cpu_runs_v3);
     bind_source(m);

@@ -239,6 +239,27 @@ def test_a_child_process_after_fork_can_fit():
     subprocess.run([sys.executable, "-W", "error", "-c", FORK], check=True, timeout=60)
 
 
+HOLD = """
+import threading
+from treefold import DecisionTreeClassifier
+is_held, never = threading.Event(), threading.Event()
+def hold():
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    is_held.set()
+    never.wait()
+threading.Thread(target=hold, daemon=True).start()
+is_held.wait()
+"""
+
+
+def test_a_tree_that_a_thread_holds_at_exit_is_no_leak():
+    """The bindings called it one, in many lines, whenever a service ended."""
+    result = subprocess.run(
+        [sys.executable, "-c", HOLD], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert result.stderr == ""
+
+
 def test_weights_may_lift_a_target_beyond_float64():
     X, y = [[0.0], [1.0], [2.0], [3.0]], [1.7e308, 1.6e308, -1.6e308, -1.7e308]
     model = DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=[3.0, 2.0, 3.0, 2.0])
