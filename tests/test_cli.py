@@ -1,4 +1,4 @@
-"""The conventions of the command line: streams, exit codes, help, speed."""
+"""The conventions of the command line: streams, exit codes, help."""
 
 import re
 
@@ -84,21 +84,6 @@ def test_help_imports_nothing_heavy() -> None:
     modules = run_apart("--help", code=show).out.split()
     assert "typer" in modules
     assert not {"sklearn", "scipy", "numpy", "pyarrow", "narwhals"} & set(modules)
-
-
-def test_help_answers_at_once() -> None:
-    resource = pytest.importorskip("resource")
-
-    def seconds_of_children() -> float:  # of the CPU: other work on the machine does not count
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return float(usage.ru_utime + usage.ru_stime)
-
-    times = []
-    for _ in range(3):
-        begin = seconds_of_children()
-        run_apart("--help")
-        times.append(seconds_of_children() - begin)
-    assert min(times) < 0.6, times
 
 
 def test_the_missing_extra_is_named() -> None:
