@@ -103,14 +103,16 @@ def show(times: Times) -> str:
 
 def report_auto(study: Study) -> dict[int, dict[str, Race]]:
     """The mode that is chosen, against one at a time, for other numbers of folds."""
-    print("\nspeed against one at a time, by the number of folds: OS, CV, auto")
+    print("\nspeed against one at a time, by the number of folds: OS, CV, auto (what it chose)")
     races: dict[int, dict[str, Race]] = {n_folds: {} for n_folds in study.folds}
     for wanted in study.sets:
         ground = study.ground(wanted)
         for n_folds in study.folds:
-            race = study.race(ground, ground.folds(n_folds), list(MODES), 3)
+            members = ground.folds(n_folds)
+            race = study.race(ground, members, list(MODES), 3)
             races[n_folds][wanted.title] = race
-            print(f"{wanted.title:<14} {n_folds:3} folds  {show_speeds(race)}")
+            chosen = ground.grow(members, "auto").work["mode"]
+            print(f"{wanted.title:<14} {n_folds:3} folds  {show_speeds(race)} ({chosen})")
             speed = race["S"].best / race["auto"].best
             study.board.at_least(f"{wanted.title}, auto, {n_folds} folds", speed, AUTO_BAR)
     return races
