@@ -110,14 +110,16 @@ def _choose_sharing(table: _native.Table, target: Target, members: Sequence[Memb
     to look at for itself, and one after another is as fast
     (`benchmarks/papers/cross_validation.py`).
     """
-    if not _have_kernels(table, target, members):
+    if not _SOME_MEMBERS <= len(members) <= _MOST_MEMBERS:  # what is quick to tell comes first
         return "none"
-    if _has_few_values(table, target):
-        return "folds" if len(members) >= _SOME_MEMBERS else "none"
-    n_smallest = min((len(member.rows) for member in members), default=0)
-    are_like = n_smallest >= _MOST_ROWS * table.n_rows
-    pays = are_like and len(members) >= _MANY_MEMBERS and _has_long_columns(table)
-    return "folds" if pays else "none"
+    pays = _has_few_values(table, target) or (
+        len(members) >= _MANY_MEMBERS and _are_alike(members, table) and _has_long_columns(table)
+    )
+    return "folds" if pays and _have_kernels(table, target, members) else "none"
+
+
+def _are_alike(members: Sequence[Member], table: _native.Table) -> bool:
+    return min(len(member.rows) for member in members) >= _MOST_ROWS * table.n_rows
 
 
 def _has_few_values(table: _native.Table, target: Target) -> bool:
@@ -135,8 +137,7 @@ def _has_long_columns(table: _native.Table) -> bool:
 def _have_kernels(table: _native.Table, target: Target, members: Sequence[Member]) -> bool:
     """Whether members can be searched together: folds of unit weights, by Gini, in all columns."""
     return (
-        len(members) <= _MOST_MEMBERS
-        and target.n_classes > 0
+        target.n_classes > 0
         and target.weights is None
         and not table.is_sparse.any()
         and all(
