@@ -16,12 +16,12 @@ from treefold import _native
 from treefold.progress import Progress
 from treefold.target import Target
 
-__all__ = ["Family", "Member", "Sharing", "ask_family", "grow_family"]
+__all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
 _FEW_CODES, _NARROW_CODES, _FEW_CLASSES = 32, 256, 5
 _SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 32, 64
-_MANY_ROWS, _ROWS_PER_CODE, _MOST_ROWS = 4096, 64, 0.9
+_MANY_ROWS, _ROWS_PER_CODE, _ROWS_PER_COLUMN, _MOST_ROWS = 4096, 64, 16, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def grow_family(
 ) -> Family:
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
-    mode = _choose_sharing(table, target, members) if sharing == "auto" else sharing
+    mode = choose_sharing(table, target, members) if sharing == "auto" else sharing
     n_rows = sum(len(member.rows) for member in members)
     bar = Progress("", 0, verbose=0) if progress is None else progress
     trees, work = _native.grow_family(
@@ -103,7 +103,7 @@ def _list_fields(members: Sequence[Member]) -> list[Any]:
     return [(member.rows, member.weights, member.rules, member.asked) for member in members]
 
 
-def _choose_sharing(table: _native.Table, target: Target, members: Sequence[Member]) -> str:
+def choose_sharing(table: _native.Table, target: Target, members: Sequence[Member]) -> Sharing:
     """Share where it pays: in large tables of few codes and classes, or among many like members.
 
     Elsewhere the trees of the members part early, or a node has little that a member does not have
@@ -128,7 +128,11 @@ def _has_few_values(table: _native.Table, target: Target) -> bool:
 
 
 def _has_long_columns(table: _native.Table) -> bool:
-    """Whether the histograms of narrow columns have rows enough, or are few among wide columns."""
+    """Whether columns have rows enough: also for the histograms of narrow ones, unless these are
+    few among wide columns.
+    """
+    if table.n_rows < _ROWS_PER_COLUMN * table.n_columns:  # Internet Ads: 0.8 times as fast
+        return False
     narrow = table.n_codes[table.n_codes <= _NARROW_CODES]
     is_mixed = len(narrow) < table.n_columns < 4 * len(narrow)
     return not is_mixed and bool((table.n_rows >= _ROWS_PER_CODE * narrow).all())
