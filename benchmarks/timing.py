@@ -117,6 +117,8 @@ def time_in_turns(
     """
     rounds: dict[str, list[float]] = {name: [] for name in contestants}
     n_rounds, least = (2, 0.0) if arguments.quick else (n_rounds, QUICK_SECONDS)
+    gc.collect()
+    gc.freeze()  # what is there already need not be looked at after every run
     begin = time.perf_counter()
     for done in itertools.count():
         seconds = time.perf_counter() - begin
@@ -126,6 +128,7 @@ def time_in_turns(
             break
         for name in list(contestants)[:: -1 if done % 2 else 1]:
             rounds[name].append(time_once(contestants[name], clock))
+    gc.unfreeze()
     return {name: Times(tuple(seconds)) for name, seconds in rounds.items()}
 
 

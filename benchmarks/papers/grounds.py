@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 
 from benchmarks.data import Data, load
 from treefold import Table, _native
-from treefold.family import Family, Member, Sharing, grow_family
+from treefold.family import Family, Member, Sharing, choose_sharing, grow_family
 from treefold.target import Target
 
 MIN_SAMPLES_LEAF = 10
@@ -88,6 +88,10 @@ class Ground:
 
     def grow(self, members: list[Member], sharing: Sharing, n_threads: int = 1) -> Family:
         return grow_family(self.table, self.target, members, sharing=sharing, n_threads=n_threads)
+
+    def choose(self, members: list[Member]) -> Sharing:
+        """What "auto" stands for."""
+        return choose_sharing(self.table, self.target, members)
 
     def limited(self, max_depth: int) -> "Ground":
         """The same ground, where trees have at most this depth."""
