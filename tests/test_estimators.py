@@ -50,6 +50,17 @@ def test_names_of_columns_are_checked_in_the_words_of_scikit_learn(tree: Any) ->
     check_dataframe_column_names_consistency(tree.__name__, tree())
 
 
+def test_a_subclass_has_parameters_of_its_own() -> None:
+    class Named(DecisionTreeClassifier):
+        def __init__(self, name: str = "", max_depth: int | None = None) -> None:
+            super().__init__(max_depth=max_depth)
+            self.name = name
+
+    assert DecisionTreeClassifier().get_params()["min_samples_leaf"] == 1
+    assert clone(Named("oak", 3)).get_params() == {"name": "oak", "max_depth": 3}
+    assert "name" not in DecisionTreeClassifier().get_params()
+
+
 def test_parameters_and_defaults_are_those_of_scikit_learn() -> None:
     ours_only = {"min_impurity": 0.0, "categorical_features": "from_dtype", "n_jobs": None}
     for ours, theirs in (

@@ -6,6 +6,7 @@ estimator, so that an error or an interrupt leaves it as it was.
 
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +44,12 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """What both decision trees share; not to be used directly."""
 
     _criteria: tuple[str, ...]
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """Read the signature of a class once; scikit-learn reads it for every clone."""
+        return super()._get_param_names()
 
     @abstractmethod
     def _read_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
