@@ -25,7 +25,7 @@ from sklearn.model_selection import KFold
 
 from benchmarks.data import DATA, Data, load
 from benchmarks.papers.figures import start
-from benchmarks.timing import Board, parse_arguments, time_in_turns, time_once
+from benchmarks.timing import Board, parse_arguments, time_in_turns
 from treefold import DecisionTreeClassifier, Table, _native
 from treefold.bags import Bags, Work
 from treefold.target import Target
@@ -142,13 +142,6 @@ def fold(bags: Bags, n_folds: int) -> list[tuple[Bags, Rows]]:
     return [(replace(bags, rows=train), test.astype(np.uint32)) for train, test in splits]
 
 
-def time_answer(answer: Callable[[Bags, Rows], Work], bags: Bags, rows: Rows) -> tuple[float, Work]:
-    """CPU seconds, and what was done in them."""
-    works: list[Work] = []
-    seconds = time_once(lambda: works.append(answer(bags, rows)), process_time)
-    return seconds, works[0]
-
-
 @dataclass
 class Measured:
     """One way of answering all folds: seconds of all bags, and what each fold took."""
@@ -156,9 +149,9 @@ class Measured:
     seconds: float = 0.0
     works: list[Work] = field(default_factory=list)
 
-    def add(self, seconds: float, work: Work, n_bags: int) -> None:
-        self.seconds += seconds * N_BAGS / n_bags
-        self.works.append(work)
+    def add(self, other: "Measured") -> None:
+        self.seconds += other.seconds
+        self.works += other.works
 
     def total(self, name: str) -> int:
         return sum(work.counts[name] for work in self.works)
@@ -167,27 +160,36 @@ class Measured:
         return max(work.counts[name] for work in self.works)
 
 
-def measure_folds(bags: Bags, n_folds: int) -> tuple[Measured, Measured]:
-    """DT and BL-DT in turns, fold by fold: the best round of each."""
+def time_answers(
+    study: Study, own: Bags, rows: Rows, *answers: Callable[[Bags, Rows], Work]
+) -> list[Measured]:
+    """Some ways of answering in turns: CPU seconds of the best round, and what was done."""
+    works: dict[str, Work] = {}
+
+    def runner(answer: Callable[[Bags, Rows], Work]) -> Callable[[], None]:
+        return lambda: works.update({answer.__name__: answer(own, rows)})
+
+    runs = {answer.__name__: runner(answer) for answer in answers}
+    times = time_in_turns(runs, study.board.arguments, FOLD_ROUNDS, process_time)
+    return [Measured(times[name].best * N_BAGS / own.n_bags, [works[name]]) for name in runs]
+
+
+def measure_folds(study: Study, bags: Bags, n_folds: int) -> tuple[Measured, Measured]:
+    """DT and BL-DT, fold by fold."""
     eager, lazy = Measured(), Measured()
     for own, rows in fold(bags, n_folds):
-        rounds = [
-            [time_answer(answer, own, rows) for answer in (answer_eagerly, answer_lazily)]
-            for _ in range(FOLD_ROUNDS)
-        ]
-        for measured, times in zip((eager, lazy), zip(*rounds, strict=True), strict=True):
-            seconds, work = min(times, key=lambda time: time[0])
-            measured.add(seconds, work, bags.n_bags)
+        of_fold = time_answers(study, own, rows, answer_eagerly, answer_lazily)
+        for measured, one in zip((eager, lazy), of_fold, strict=True):
+            measured.add(one)
     return eager, lazy
 
 
-def measure_single(bags: Bags, n_folds: int) -> Measured:
+def measure_single(study: Study, bags: Bags, n_folds: int) -> Measured:
     """L-DT, from some rows of the first fold; seconds are those of all rows."""
     own, rows = fold(bags, n_folds)[0]
     some = rows[:SINGLE_ROWS]
-    single = Measured()
-    seconds, work = time_answer(answer_one_by_one, own, some)
-    single.add(seconds * bags.table.n_rows / len(some), work, bags.n_bags)
+    [single] = time_answers(study, own, some, answer_one_by_one)
+    single.seconds *= bags.table.n_rows / len(some)
     return single
 
 
@@ -218,9 +220,9 @@ def report_folds(study: Study) -> None:
     print(f"{'':<14}      folds {'DT':>9} {'BL-DT':>9} {'L-DT':>9}   DT / BL-DT: rows, time")
     for wanted in SETS:
         bags = study.open(wanted, wanted.fold_bags)
-        single = measure_single(bags, FOLDS[0])
+        single = measure_single(study, bags, FOLDS[0])
         for n_folds in FOLDS[:1] if study.is_quick else FOLDS:
-            eager, lazy = measure_folds(bags, n_folds)
+            eager, lazy = measure_folds(study, bags, n_folds)
             rows = eager.total("rows_scanned") / lazy.total("rows_scanned")
             speed = eager.seconds / lazy.seconds
             print(
@@ -256,7 +258,7 @@ def report_curve(study: Study) -> dict[str, Curve]:
         bags = study.open(wanted, wanted.curve_bags)
         curve = {}
         for n_folds in CURVE[:2] if study.is_quick else CURVE:
-            eager, lazy = measure_folds(bags, min(n_folds, bags.table.n_rows))
+            eager, lazy = measure_folds(study, bags, min(n_folds, bags.table.n_rows))
             nodes = eager.total("nodes_grown") / lazy.total("nodes_grown")
             curve[n_folds] = (eager.seconds / lazy.seconds, nodes)
         shown = "  ".join(f"{k}: {time:.2f}, {nodes:.2f}" for k, (time, nodes) in curve.items())
