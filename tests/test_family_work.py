@@ -44,12 +44,20 @@ def test_work_names_the_mode(sharing):
 
 
 @pytest.mark.parametrize(
-    ("n_folds", "params", "mode"),
-    [(40, {}, "folds"), (10, {}, "none"), (40, {"criterion": "entropy"}, "none")],
+    ("n_folds", "n_columns", "params", "mode"),
+    [
+        (40, 4, {}, "folds"),
+        (10, 4, {}, "none"),
+        (40, 4, {"criterion": "entropy"}, "none"),
+        (40, 40, {}, "none"),
+        (70, 4, {}, "none"),
+    ],
 )
-def test_auto_shares_among_many_members_that_can_be_searched_together(n_folds, params, mode):
+def test_auto_shares_among_many_members_that_can_be_searched_together(
+    n_folds, n_columns, params, mode
+):
     rng = np.random.default_rng(3)
-    X, y = rng.integers(0, 3, (300, 4)).astype(float), rng.integers(0, 3, 300)
+    X, y = rng.integers(0, 3, (300, n_columns)).astype(float), rng.integers(0, 3, 300)
     work = Workbench(X, y, params=params)
     members = [work.member(rows) for rows in without_each(300, draw_folds(300, n_folds))]
     assert work.grow(members, "auto").work["mode"] == mode
