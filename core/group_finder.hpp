@@ -128,15 +128,30 @@ private:
             layout.few_columns.size() + layout.other_columns.size() + layout.root_stretches.size();
         if (!shop_.is_shared(crew.group->n_rows() * n_columns))
             return search_range(crew, 0, n_columns, findings, worker);
-        size_t n_tasks = std::min(n_columns, 4 * shop_.desks.size());
+        std::vector<size_t> starts = divide_columns(layout.few_columns.size(), n_columns);
+        size_t n_tasks = starts.size() - 1;
         std::vector<std::vector<Findings>> found(n_tasks, std::vector<Findings>(findings.size()));
         shop_.workers.for_each(n_tasks, [&](size_t task, int at) {
-            search_range(crew, n_columns * task / n_tasks, n_columns * (task + 1) / n_tasks,
-                         found[task], at);
+            search_range(crew, starts[task], starts[task + 1], found[task], at);
         });
         for (std::vector<Findings>& part : found)
             for (size_t lane = 0; lane < findings.size(); ++lane)
                 findings[lane].merge(std::move(part[lane]));
+    }
+
+    // Where the tasks of a search begin: of few-valued columns there is one per worker, as each passes all rows (Mushroom,
+    // ten folds, two threads: 2.2 ms instead of 2.6); of the others there are more, as some take longer.
+    std::vector<size_t> divide_columns(size_t n_few, size_t n_columns) const {
+        std::vector<size_t> starts{0};
+        auto add = [&](size_t end, size_t n_tasks) {
+            size_t begin = starts.back(), n = end - begin;
+            n_tasks = std::min(n, n_tasks);
+            for (size_t task = 1; task <= n_tasks; ++task)
+                starts.push_back(begin + n * task / n_tasks);
+        };
+        add(n_few, shop_.desks.size());
+        add(n_columns, 4 * shop_.desks.size());
+        return starts;
     }
 
     // Columns are numbered for the search: few-valued, other, listed.
