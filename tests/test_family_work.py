@@ -53,13 +53,15 @@ def test_work_names_the_mode(sharing):
         (70, 4, {}, "none"),
     ],
 )
+@pytest.mark.parametrize("is_asked", [False, True])
 def test_auto_shares_among_many_members_that_can_be_searched_together(
-    n_folds, n_columns, params, mode
+    n_folds, n_columns, params, mode, is_asked
 ):
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 3, (300, n_columns)).astype(float), rng.integers(0, 3, 300)
     work = Workbench(X, y, params=params)
-    members = [work.member(rows) for rows in without_each(300, draw_folds(300, n_folds))]
+    asked = np.arange(0, 300, 7) if is_asked else None
+    members = [work.member(rows, asked) for rows in without_each(300, draw_folds(300, n_folds))]
     assert work.grow(members, "auto").work["mode"] == mode
 
 

@@ -146,7 +146,6 @@ def _have_kernels(table: _native.Table, target: Target, members: Sequence[Member
         and not table.is_sparse.any()
         and all(
             member.weights is None
-            and member.asked is None
             and member.rules.criterion == "gini"
             and _size(member.rules.class_multipliers) == 0
             and member.rules.min_weight_leaf == 0
