@@ -3,7 +3,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "bindings.hpp"
@@ -32,8 +35,9 @@ struct MemberArrays {
 
 std::vector<uint32_t> to_rows(const Vector<uint32_t>& rows, size_t n_rows) {
     std::vector<uint32_t> result(rows.data(), rows.data() + rows.shape(0));
-    for (uint32_t row : result)
-        if (row >= n_rows) throw DataError("a row is not in the table");
+    uint32_t largest = 0;
+    for (uint32_t row : result) largest = std::max(largest, row);
+    if (!result.empty() && largest >= n_rows) throw DataError("a row is not in the table");
     return result;
 }
 
@@ -61,21 +65,21 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
         require_weights(member.weights, table.n_rows);
     }
     const std::vector<double>& multipliers = member.rules.class_multipliers;
-    auto counts = [&](uint32_t row) {
-        return (member.weights.empty() || member.weights[row] > 0) &&
-               (multipliers.empty() || multipliers[static_cast<size_t>(target.classes[row])] > 0);
-    };
     if (arrays.rows) {
         member.rows = to_rows(*arrays.rows, table.n_rows);
-        for (size_t k = 1; k < member.rows.size(); ++k)
-            if (member.rows[k] <= member.rows[k - 1])
-                throw DataError("the rows of a member must ascend");
-        std::erase_if(member.rows, [&](uint32_t row) { return !counts(row); });
+        if (std::adjacent_find(member.rows.begin(), member.rows.end(), std::greater_equal()) !=
+            member.rows.end())
+            throw DataError("the rows of a member must ascend");
     } else {
-        member.rows.reserve(table.n_rows);
-        for (uint32_t row = 0; row < table.n_rows; ++row)
-            if (counts(row)) member.rows.push_back(row);
+        member.rows.resize(table.n_rows);
+        std::iota(member.rows.begin(), member.rows.end(), 0u);
     }
+    if (!member.weights.empty() || !multipliers.empty())
+        std::erase_if(member.rows, [&](uint32_t row) {
+            return (!member.weights.empty() && !(member.weights[row] > 0)) ||
+                   (!multipliers.empty() &&
+                    !(multipliers[static_cast<size_t>(target.classes[row])] > 0));
+        });
     if (counts_rows_once(member.weights)) member.weights = {};  // its rows say it all
     if (arrays.asked && table.borrows_values())
         throw DataError("rows can only ask a table that keeps its values");

@@ -15,6 +15,7 @@ namespace treefold {
 namespace {
 
 constexpr size_t kBlock = 256;  // rows; 20 columns of them fill 40 kB
+constexpr size_t kTask = 16 * kBlock;  // rows of one worker at a time
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // What a step of the walk reads: 24 bytes in one place.
@@ -241,7 +242,6 @@ private:
 // Calls body(first row, row count, block) over all rows, in parallel.
 template <class Body>
 void for_each_block(const Walker& walker, size_t n_rows, Workers& workers, Body&& body) {
-    constexpr size_t kTask = 16 * kBlock;
     workers.for_each((n_rows + kTask - 1) / kTask, [&](size_t task, int) {
         std::vector<double> block(walker.reads_in_place() ? 0 : kBlock * walker.width());
         size_t end = std::min(n_rows, (task + 1) * kTask);
@@ -275,6 +275,24 @@ std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& work
                    [&](size_t first, size_t count, const double* block) {
                        walker.walk(count, block, leaves.data() + first);
                    });
+    return leaves;
+}
+
+// Many trees of few rows: a worker for each at a time, instead of all workers for one tree.
+std::vector<std::vector<int64_t>> apply_each(std::span<const Visit> visits, Workers& workers) {
+    std::vector<std::vector<int64_t>> leaves(visits.size());
+    size_t n_rows = 0;
+    for (const Visit& visit : visits) n_rows += visit.source->n_rows;
+    auto follow = [&](size_t at, Workers& own) {
+        leaves[at] = apply(*visits[at].tree, *visits[at].source, own);
+    };
+    if (n_rows < kTask || visits.size() < 2 * static_cast<size_t>(workers.size()))
+        for (size_t at = 0; at < visits.size(); ++at) follow(at, workers);
+    else
+        workers.for_each(visits.size(), [&](size_t at, int) {
+            Workers itself(1, nullptr);
+            follow(at, itself);
+        });
     return leaves;
 }
 

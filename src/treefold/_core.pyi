@@ -169,6 +169,9 @@ def answer_family(
     """What the tree of each member says of the rows that ask it (of the questions, or of the table
     if there are none): max(1, n_classes) numbers each, row by row. No tree is kept."""
 
+def apply_each(visits: list[tuple[Tree, Source]], n_threads: int) -> list[NDArray[np.int64]]:
+    """The leaf of each row of each source, in its tree."""
+
 def draw_bag(seed: int, tree: int, n_rows: int) -> NDArray[np.uint32]:
     """How often each of n rows is drawn in n draws with replacement."""
 

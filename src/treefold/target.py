@@ -66,7 +66,7 @@ def select_rows(target: Target, rows: NDArray[Any], class_weight: Any = None) ->
     weights = None if target.weights is None else target.weights[rows]
     if weights is not None:
         _check_weights(weights)
-    selected = Target(target.values[rows], target.classes, weights)
+    selected = Target(target.values.take(rows), target.classes, weights)
     return selected if target.classes is None else _weigh_classes(selected, class_weight)
 
 

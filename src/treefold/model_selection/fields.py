@@ -20,7 +20,7 @@ from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import CardinalityWarning
 from treefold.ingest import read_training
 from treefold.model_selection.candidates import freeze
-from treefold.model_selection.ground import Ground, Training, open_ground
+from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split
 from treefold.schema import Schema
 from treefold.table import Table
@@ -77,13 +77,18 @@ class Field(Protocol):
     def find_leaves(self, tree: _native.Tree, split: Split, side: Side) -> NDArray[np.int64]:
         """Find the leaf of each test row, or of each training row."""
 
+    def find_all_leaves(
+        self, visits: Sequence[tuple[_native.Tree, Split]]
+    ) -> list[NDArray[np.int64]] | None:
+        """Find the leaves of the test rows in all trees at once; None if they have to be read."""
+
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""
 
     def spread(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the values of nodes a column for each of all classes."""
 
-    def list_classes(self, training: Training) -> NDArray[np.int64] | None:
+    def list_classes(self, present: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """Number the classes that a training set has among all; None if it has all."""
 
     def own_schema(self, split: Split | None) -> Schema:
@@ -158,6 +163,13 @@ class SharedField:
         """Find the leaf of each test row, or of each training row."""
         return self.ground.find_leaves(tree, split.rows(side), self._data.n_threads)
 
+    def find_all_leaves(
+        self, visits: Sequence[tuple[_native.Tree, Split]]
+    ) -> list[NDArray[np.int64]] | None:
+        """Find the leaves of the test rows in all trees at once."""
+        rows = [(tree, split.test) for tree, split in visits]
+        return self.ground.find_all_leaves(rows, self._data.n_threads)
+
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""
         truth: NDArray[Any] = self.ground.target.values[split.rows(side)]
@@ -167,9 +179,8 @@ class SharedField:
         """Give the values as they are: the trees know all classes."""
         return value
 
-    def list_classes(self, training: Training) -> NDArray[np.int64] | None:
+    def list_classes(self, present: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """Number the classes that a training set has among all; None if it has all."""
-        present = training.present
         if self.classes is None or present is None or len(present) == len(self.classes):
             return None
         return present

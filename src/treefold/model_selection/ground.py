@@ -4,7 +4,9 @@ A training set takes its rules from its own rows: shares of rows, balanced class
 weight are those of a fit on these rows alone.
 """
 
+import copy
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,9 +79,19 @@ class Ground:
         self, tree: _native.Tree, rows: NDArray[Any], n_threads: int
     ) -> NDArray[np.int64]:
         """Find the leaf of each of some rows."""
+        return self.find_all_leaves([(tree, rows)], n_threads)[0]
+
+    def find_all_leaves(
+        self, visits: Iterable[tuple[_native.Tree, NDArray[Any]]], n_threads: int
+    ) -> list[NDArray[np.int64]]:
+        """Find the leaf of each of some rows for each of some trees."""
+        sources = [(tree, self._open_rows(rows)) for tree, rows in visits]
+        return _native.apply_each(sources, n_threads)
+
+    def _open_rows(self, rows: NDArray[Any]) -> _native.Source:
         source = _native.Source(len(rows), self.table.n_columns)
         source.add_table(self.table._native, np.ascontiguousarray(rows, dtype=np.uint32))
-        return tree.apply(source, n_threads)
+        return source
 
 
 def open_ground(
@@ -87,7 +99,7 @@ def open_ground(
 ) -> Ground:
     """Encode the data of all splits."""
     start = time.perf_counter()
-    reader = clone(estimator)
+    reader = copy.copy(estimator)
     if hasattr(reader, "class_weight"):
         reader.class_weight = None  # depends on the rows of each training set
     table = encode(X, reader.categorical_features, n_threads)

@@ -61,8 +61,8 @@ class Judge:
     def judge(self, plant: Plant, split: Split) -> dict[str, list[Any]]:
         """Judge all cells: lists with one entry per cell."""
         n_cells = len(plant.cells)
-        start = time.perf_counter()
-        leaves = _find_leaves(plant, split, "test")
+        start = time.perf_counter() - plant.seconds_of_leaves
+        leaves = _find_leaves(plant, split, "test") if plant.leaves is None else plant.leaves
         judged: dict[str, list[Any]] = {}
         if self.scoring is not None:
             judged["test_scores"] = self._score(plant, split, "test", leaves)
@@ -90,25 +90,27 @@ class Judge:
     def _score(
         self, plant: Plant, split: Split, side: Side, leaves: NDArray[np.int64]
     ) -> list[Any]:
-        assert self.scoring is not None
-        names = self.scoring.scorers.keys() - (self.pooled if side == "test" else ())
-        if not names:
-            return [self.blank()] * len(plant.cells)
-        scoring = self.scoring.select(names)
+        scoring = self.scoring
+        assert scoring is not None
+        if self.pooled and side == "test":
+            names = scoring.scorers.keys() - self.pooled
+            if not names:
+                return [self.blank()] * len(plant.cells)
+            scoring = scoring.select(names)
+        truth = plant.field.read_truth(split, side)
+        counted = self._count(plant, truth, leaves)
+        if counted is not None:
+            return counted
         rows = split.rows(side)
         takes_X = self.may_look_at_trees and not self.data.is_table
-        takes_y = any(metric is None for metric in self.scoring.metrics.values())
+        takes_y = any(metric is None for metric in scoring.metrics.values())
         arguments = {
-            "present": plant.field.list_classes(plant.training),
+            "present": plant.field.list_classes(plant.present),
             "X": self.data.take(rows)[0] if takes_X else None,
             "y": self.data.take_y(rows) if takes_y else None,
             "score_params": self.data.cut(self.score_params, rows) if self.score_params else None,
             "error_score": self.error_score,
         }
-        truth = plant.field.read_truth(split, side)
-        counted = self._count(plant, truth, leaves)
-        if counted is not None:
-            return counted
         value = plant.field.spread(plant.tree.value)
         step = max(1, _MOST_ANSWERS // max(1, len(leaves)))
         scores: list[Any] = []

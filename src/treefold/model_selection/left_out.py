@@ -200,7 +200,7 @@ def _list_arguments(
 ) -> Mapping[str, Any]:
     rows = left.rows[places[:1]]
     return {
-        "present": field.list_classes(left.training),
+        "present": field.list_classes(left.training.present),
         "y": judge.data.take_y(rows),
         "score_params": judge.data.cut(judge.score_params, rows) if judge.score_params else None,
         "error_score": judge.error_score,

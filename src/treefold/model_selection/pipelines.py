@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 from treefold import _native
 from treefold.estimator import BaseDecisionTree
 from treefold.model_selection.fields import Data, Side, refuse_other_params
-from treefold.model_selection.ground import Ground, Training, open_ground
+from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split
 from treefold.schema import Schema
 from treefold.table import named_columns, open_rows
@@ -119,6 +119,12 @@ class PipelineField:
         with named_columns(schema):
             return tree.apply(self._sources[side], self._data.n_threads)
 
+    def find_all_leaves(
+        self, visits: Sequence[tuple[_native.Tree, Split]]
+    ) -> list[NDArray[np.int64]] | None:
+        """None: the test rows have to be transformed and read."""
+        return None
+
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""
         truth: NDArray[Any] = self._truth.values[split.rows(side)]
@@ -132,7 +138,7 @@ class PipelineField:
         wide[:, self._places] = value
         return wide
 
-    def list_classes(self, training: Training) -> NDArray[np.int64] | None:
+    def list_classes(self, present: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """Number the classes of the split's training rows among all; None if they have all."""
         if self.classes is None or len(self._places) == len(self.classes):
             return None

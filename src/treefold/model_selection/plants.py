@@ -45,11 +45,20 @@ class Plant:
     cells: list[Cell]
     tree: _native.Tree
     seconds: float
+    leaves: NDArray[np.int64] | None = None  # of the test rows; None: yet to be found
+    seconds_of_leaves: float = 0.0
 
     @property
     def has_one_shape(self) -> bool:
         """Whether the tree is already the tree of every cell."""
         return _are_equal(self.cells)
+
+    @property
+    def present(self) -> NDArray[np.int64] | None:
+        """Numbers of the classes that the training rows have; None for regression."""
+        if self.tree.n_classes == 0 or self.training.target.weights is not None:
+            return self.training.present  # a row without weight has a class too
+        return np.flatnonzero(self.tree.value[0])
 
     def find_nodes(
         self, leaves: NDArray[np.int64], places: slice, n_threads: int
@@ -57,7 +66,8 @@ class Plant:
         """Find where rows, given by their leaves, end in some of the cells."""
         cells = self.cells[places]
         if self.has_one_shape:
-            return np.broadcast_to(leaves, (len(cells), len(leaves)))
+            one = leaves.reshape(1, -1)
+            return one if len(cells) == 1 else np.broadcast_to(one, (len(cells), len(leaves)))
         return replay_nodes(self.tree, leaves, cells, n_threads)
 
     def make_estimator(self, place: int) -> Any:
@@ -118,11 +128,14 @@ class Growth:
         )
         self.add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
+        plants = []
         for sown, grown, seconds in zip(waiting, family.trees, family.seconds, strict=True):
             tree = _prune(grown, sown.cells)
             own = float(seconds * share) / len(sown.seeds)
-            for seed in sown.seeds:
-                yield Plant(seed, field, sown.training, sown.cells, tree, own)
+            plants += [
+                Plant(seed, field, sown.training, sown.cells, tree, own) for seed in sown.seeds
+            ]
+        yield from _follow_test_rows(field, plants)
 
     def add_work(self, work: dict[str, Any]) -> None:
         """Add the counts of one growth; what is no count is that of the first growth."""
@@ -143,6 +156,23 @@ class _Sown:
     seeds: list[Seed]
     training: Training
     cells: list[Cell]
+
+
+def _follow_test_rows(field: Field, plants: list[Plant]) -> Iterator[Plant]:
+    """Give the plants with the leaves of their test rows, if these can be found all at once."""
+    start = time.perf_counter()
+    visits = [(plant.tree, plant.seed.split) for plant in plants if plant.seed.split is not None]
+    found = field.find_all_leaves(visits)
+    if found is None:
+        yield from plants
+        return
+    seconds = (time.perf_counter() - start) / max(1, len(visits))
+    leaves = iter(found)
+    for plant in plants:
+        if plant.seed.split is None:
+            yield plant
+        else:
+            yield replace(plant, leaves=next(leaves), seconds_of_leaves=seconds)
 
 
 def count_work(seeds: Sequence[Seed], n_rows: int, train_score: bool) -> int:
