@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -33,12 +32,9 @@ struct MemberArrays {
     std::optional<Vector<uint32_t>> asked;
 };
 
-std::vector<uint32_t> to_rows(const Vector<uint32_t>& rows, size_t n_rows) {
-    std::vector<uint32_t> result(rows.data(), rows.data() + rows.shape(0));
-    uint32_t largest = 0;
-    for (uint32_t row : result) largest = std::max(largest, row);
-    if (!result.empty() && largest >= n_rows) throw DataError("a row is not in the table");
-    return result;
+template <class T>
+std::span<const T> span_of(const Vector<T>& values) {
+    return {values.data(), values.shape(0)};
 }
 
 void require_weights(std::span<const double> weights, size_t n_rows) {
@@ -61,15 +57,12 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
     member.rules = *arrays.rules;
     member.weights = weights;
     if (arrays.weights) {
-        member.weights = {arrays.weights->data(), arrays.weights->shape(0)};
+        member.weights = span_of(*arrays.weights);
         require_weights(member.weights, table.n_rows);
     }
     const std::vector<double>& multipliers = member.rules.class_multipliers;
     if (arrays.rows) {
-        member.rows = to_rows(*arrays.rows, table.n_rows);
-        if (std::adjacent_find(member.rows.begin(), member.rows.end(), std::greater_equal()) !=
-            member.rows.end())
-            throw DataError("the rows of a member must ascend");
+        member.rows = read_rows(span_of(*arrays.rows), table.n_rows, true);
     } else {
         member.rows.resize(table.n_rows);
         std::iota(member.rows.begin(), member.rows.end(), 0u);
@@ -84,7 +77,7 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
     if (arrays.asked && table.borrows_values())
         throw DataError("rows can only ask a table that keeps its values");
     member.demand.is_everything = !arrays.asked;
-    if (arrays.asked) member.demand.rows = to_rows(*arrays.asked, n_asking);
+    if (arrays.asked) member.demand.rows = read_rows(span_of(*arrays.asked), n_asking, false);
     return member;
 }
 
@@ -141,7 +134,7 @@ auto grow_members(const Table& table, const FamilyArrays& arrays,
                   Grow&& grow, nb::handle report = {}, const OwnedSource* questions = nullptr) {
     TargetView view = view_target(table, arrays.target, arrays.n_classes);
     std::span<const double> weights;
-    if (arrays.weights) weights = {arrays.weights->data(), arrays.weights->shape(0)};
+    if (arrays.weights) weights = span_of(*arrays.weights);
     require_weights(weights, table.n_rows);
     for (const MemberArrays& member : members) require_rules(view, *member.rules);
     auto grow_all = [&](Workers& workers) {
@@ -232,7 +225,7 @@ nb::tuple leave_out(const Table& table, const AnyVector& target, int n_classes,
                     const Vector<uint32_t>& asked, int n_threads) {
     TargetView view = view_target(table, target, n_classes);
     std::span<const double> shared;
-    if (weights) shared = {weights->data(), weights->shape(0)};
+    if (weights) shared = span_of(*weights);
     require_weights(shared, table.n_rows);
     require_rules(view, rules);
     Left left = run(n_threads, [&](Workers& workers) {

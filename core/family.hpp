@@ -38,6 +38,9 @@ struct Member {
 // folds    members go on together, a row is added up once for all members that have it (CV)
 enum class Sharing : uint8_t { none, overlap, folds };
 
+// Rows as the caller names them. Throws if one is not among so many, or if they have to ascend and do not.
+std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend);
+
 // The trees that grow together.
 struct Family {
     std::vector<Member> members;
