@@ -86,12 +86,24 @@ private:
             crew.views.push_back(view);
         }
         if (!crew.number_slots()) crew.shares.clear(), crew.views.clear();
-        if (crew.shares.empty()) return crew;
+        if (crew.shares.empty() || !looks_at_rows(group)) return crew;
         tools.slots.resize(shop_.table.n_rows);
         crew.slot_of_row = tools.slots.data();
         for (size_t k = 0; k < group.n_rows(); ++k)
             tools.slots[group.layout.rows[k]] = crew.slot_of(group.pattern_of[k]);
         return crew;
+    }
+
+    // Histograms of classes know the patterns of rows by their place; all else asks for those of single rows.
+    static bool looks_at_rows(const Group<Target>& group) {
+        const Layout& layout = group.layout;
+        if (!std::is_same_v<Target, ClassTarget<int64_t>> || layout.n_orders != 0 ||
+            !layout.root_stretches.empty())
+            return true;
+        size_t n_classes = group.shares[0].totals.slots.size();
+        for (size_t k = 0; k < layout.n_few_numeric; ++k)
+            if (sorts_rows(group, k, n_classes)) return true;
+        return false;
     }
 
     void count_work(const Crew<Target>& crew, Work& work) const {
@@ -188,9 +200,9 @@ private:
             histograms.prepare(crew);
             for (size_t k = first; k < last;) {
                 size_t next = k;
-                while (next < last && !sorts_rows(crew, next, histograms.n_labels())) ++next;
+                while (next < last && !sorts_rows(*crew.group, next, histograms.n_labels())) ++next;
                 histograms.search(k, next, desk.scratch, findings, exact);
-                for (k = next; k < last && sorts_rows(crew, k, histograms.n_labels()); ++k)
+                for (k = next; k < last && sorts_rows(*crew.group, k, histograms.n_labels()); ++k)
                     scan_sorted(crew, k, findings, desk, tools);
             }
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
@@ -207,11 +219,11 @@ private:
     }
 
     // Few rows against the cells of a histogram: it is cheaper to sort the rows and to scan them.
-    static bool sorts_rows(const Crew<Target>& crew, size_t k, size_t n_labels) {
-        const Layout& layout = crew.group->layout;
+    static bool sorts_rows(const Group<Target>& group, size_t k, size_t n_labels) {
+        const Layout& layout = group.layout;
         size_t n_cells = (layout.few_starts[k + 1] - layout.few_starts[k]) * n_labels;
-        return k < layout.n_few_numeric && layout.class_bits != 0 &&
-               2 * crew.group->n_rows() < n_cells && !has_missing(layout, layout.few_columns[k]);
+        return k < layout.n_few_numeric && layout.class_bits != 0 && 2 * group.n_rows() < n_cells &&
+               !has_missing(layout, layout.few_columns[k]);
     }
     void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,
                      Desk<Target>& desk, Tools& tools) {
