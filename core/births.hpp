@@ -42,27 +42,16 @@ public:
     // Both children of a fork, out of the parent's layout.
     template <class Consider>
     void bear(Node<Target>& node, int worker, Consider&& consider) {
-        Birth<Target>& birth = *node.birth;
-        const Group<Target>& parent = *birth.parent;
-        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
-        divide(birth, worker, *left, *right);
-        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
-        for (bool is_left : {true, false}) {
-            Node<Target>& child = *children[is_left ? 0 : 1];
-            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
-            child.group = is_left ? std::move(left) : std::move(right);
-            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
-            child.group->is_additive = parent.is_additive;
-            child.group->shares = std::move(side.shares);
-            child.group->patterns = std::move(side.patterns);
-            child.depth = node.depth + 1;
-            child.key = child_key(node.key, is_left);
-        }
-        birth.parent.reset();
-        bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
-        for (bool larger : {true, false}) {
-            NodePtr& child = children[is_left_larger == larger ? 0 : 1];
-            if (!child->group->shares.empty()) consider(std::move(child));
+        bear_fork(*node.birth, node, worker, consider);
+    }
+
+    // The children of all forks: where they wait for others they are there from the beginning.
+    template <class Consider>
+    void bear_all(const Node<Target>& node, int worker, Consider&& consider) {
+        for (size_t at = 0; at < node.group->forks.size(); ++at) {
+            Birth<Target> birth{node.group, at};
+            if (!birth.fork().left.shares.empty() || !birth.fork().right.shares.empty())
+                bear_fork(birth, node, worker, consider);
         }
     }
 
@@ -73,6 +62,36 @@ public:
     }
 
 private:
+    template <class Consider>
+    void bear_fork(Birth<Target>& birth, const Node<Target>& node, int worker,
+                   Consider&& consider) {
+        const Group<Target>& parent = *birth.parent;
+        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
+        divide(birth, worker, *left, *right);
+        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
+        for (bool is_left : {true, false}) {
+            Node<Target>& child = *children[is_left ? 0 : 1];
+            ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
+            child.group = is_left ? std::move(left) : std::move(right);
+            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
+            child.group->is_additive = parent.is_additive;
+            child.group->is_part = parent.is_part || birth.fork().n_shares < parent.shares.size();
+            child.group->shares = std::move(side.shares);
+            child.group->patterns = std::move(side.patterns);
+            child.depth = node.depth + 1;
+            child.key = child_key(node.key, is_left);
+            child.signature = side.arrival.signature;
+            child.decrease =
+                static_cast<double>(std::max(side.arrival.n_rows, child.group->n_rows()));
+        }
+        birth.parent.reset();
+        bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
+        for (bool larger : {true, false}) {
+            NodePtr& child = children[is_left_larger == larger ? 0 : 1];
+            if (!child->group->shares.empty()) consider(std::move(child));
+        }
+    }
+
     // The rows and patterns of both children; returns which way each row of the parent goes.
     uint8_t* choose_ways(const Birth<Target>& birth, int worker, Group<Target>& left,
                          Group<Target>& right) {

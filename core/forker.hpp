@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "divider.hpp"
-#include "group.hpp"
+#include "healing.hpp"
 
 namespace treefold {
 
@@ -18,7 +18,8 @@ class Cells {
 public:
     using Slot = typename Target::Slot;
 
-    Cells(const Group<Target>& group, const Column& column, const Bins& bins, const Target& target)
+    Cells(const Group<Target>& group, const Column& column, const Bins& bins, const Target& target,
+          bool signs_rows)
         : n_bins(bins.size()), bin_of(std::make_shared<std::vector<uint32_t>>(group.n_rows())),
           n_rows(group.patterns.size() * n_bins), width_(target.width()),
           slots_(n_rows.size() * width_) {
@@ -33,6 +34,7 @@ public:
             column.codes.with([&](auto* codes) {
                 add_rows(group, target, bins, [&](size_t k) { return uint32_t{codes[rows[k]]}; });
             });
+        if (signs_rows) count_arrivals(rows);
     }
 
     const Slot* slots(size_t cell) const { return slots_.data() + cell * width_; }
@@ -50,8 +52,17 @@ public:
     size_t n_bins;
     std::shared_ptr<std::vector<uint32_t>> bin_of;  // per row of the group
     std::vector<int64_t> n_rows;   // per cell
+    std::vector<Arrival> arrivals;  // per bin, if asked for
 
 private:
+    void count_arrivals(const std::vector<uint32_t>& rows) {
+        arrivals.resize(n_bins);
+        for (size_t k = 0; k < rows.size(); ++k)
+            arrivals[(*bin_of)[k]].signature += word_of_row(rows[k]);
+        for (size_t cell = 0; cell < n_rows.size(); ++cell)
+            arrivals[cell % n_bins].n_rows += static_cast<size_t>(n_rows[cell]);
+    }
+
     template <class CodeOf>
     void add_rows(const Group<Target>& group, const Target& target, const Bins& bins,
                   CodeOf&& code_of) {
@@ -73,13 +84,28 @@ private:
                      BinOf&& find_bin) {
         uint32_t* bin_of_row = bin_of->data();
         const uint32_t *pattern_of = group.pattern_of.data(), *rows = group.layout.rows.data();
-        for (size_t k = 0; k < group.n_rows(); ++k) {
-            uint32_t bin = find_bin(k, code_of(k));
-            bin_of_row[k] = bin;
-            size_t cell = pattern_of[k] * n_bins + bin;
-            ++n_rows[cell];
-            target.add(rows[k], slots_.data() + cell * width_);
+        auto visit = [&](auto&& add) {
+            for (size_t k = 0; k < group.n_rows(); ++k) {
+                uint32_t bin = find_bin(k, code_of(k));
+                bin_of_row[k] = bin;
+                add(rows[k], pattern_of[k] * n_bins + bin);
+            }
+        };
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            if (!target.weights) {
+                visit([slots = slots_.data(), classes = target.classes.data(), width = width_](
+                          uint32_t row, size_t cell) {
+                    ++slots[cell * width + static_cast<size_t>(classes[row])];
+                });
+                for (size_t cell = 0; cell < n_rows.size(); ++cell)
+                    n_rows[cell] = std::accumulate(slots(cell), slots(cell) + width_, int64_t{0});
+                return;
+            }
         }
+        visit([&](uint32_t row, size_t cell) {
+            ++n_rows[cell];
+            target.add(row, slots_.data() + cell * width_);
+        });
     }
 
     size_t width_, n_words_ = 0;
@@ -92,8 +118,9 @@ private:
 template <class Target>
 class Forker {
 public:
-    Forker(const Table& table, Group<Target>& group, std::vector<Split>& splits)
-        : table_(table), group_(group), splits_(splits) {}
+    // signs_rows: say which rows arrive.
+    Forker(const Table& table, Group<Target>& group, std::vector<Split>& splits, bool signs_rows)
+        : table_(table), group_(group), splits_(splits), signs_rows_(signs_rows) {}
 
     template <class Settle, class GrowsOn>
     void run(Settle&& settle, GrowsOn&& grows_on, Work& work) {
@@ -121,7 +148,8 @@ private:
         std::vector<const Split*> splits;
         for (size_t share : shares) splits.push_back(&splits_[share]);
         Bins bins(column, splits);
-        Cells<Target> cells(group_, column, bins, *group_.shares[shares[0]].seat->target);
+        Cells<Target> cells(group_, column, bins, *group_.shares[shares[0]].seat->target,
+                            signs_rows_);
         goes_left_.assign(group_.shares.size() * bins.size(), 0);
         for (size_t share : shares)
             for (size_t bin = 0; bin < bins.size(); ++bin)
@@ -132,10 +160,19 @@ private:
             fork.n_shares = together.size();
             fork.n_bins = bins.size();
             fork.bin_of = cells.bin_of;
+            if (signs_rows_ && agree(together, bins.size())) sign(together[0], cells, fork);
             for (size_t share : together) settle_share(share, cells, fork, settle, grows_on);
             list_children(fork.left, cells, true);
             list_children(fork.right, cells, false);
             group_.forks.push_back(std::move(fork));
+        }
+    }
+
+    void sign(size_t share, const Cells<Target>& cells, Fork<Target>& fork) const {
+        for (size_t bin = 0; bin < cells.n_bins; ++bin) {
+            Arrival& side = (is_left(share, bin, cells.n_bins) ? fork.left : fork.right).arrival;
+            side.signature += cells.arrivals[bin].signature;
+            side.n_rows += cells.arrivals[bin].n_rows;
         }
     }
 
@@ -268,6 +305,7 @@ private:
     const Table& table_;
     Group<Target>& group_;
     std::vector<Split>& splits_;
+    bool signs_rows_;
     std::vector<uint8_t> goes_left_;  // (share, bin) of the column at hand
     std::vector<size_t> from_left_, from_right_;  // shares of the parent that the children have
 };

@@ -76,6 +76,12 @@ private:
     std::vector<uint32_t> representatives_;
 };
 
+// The rows that reach one side of a fork, also those that count for nobody there. No signature: not the same for all.
+struct Arrival {
+    uint64_t signature = 0;  // the sum of one random word per row
+    size_t n_rows = 0;
+};
+
 // One side of a fork.
 template <class Target>
 struct ForkSide {
@@ -83,6 +89,7 @@ struct ForkSide {
     Patterns patterns;  // over them
     std::vector<uint32_t> child_of;  // (pattern, bin) of the parent -> pattern of the child
     size_t n_rows = 0;  // that count for one of them
+    Arrival arrival;
 };
 
 template <class Target>
@@ -102,6 +109,7 @@ struct Group {
     std::vector<Fork<Target>> forks;
     Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
+    bool is_part = false;  // have members parted from it?
 
     size_t n_rows() const { return layout.rows.size(); }
 

@@ -6,7 +6,8 @@
 //
 // A node may belong to a group of members (group.hpp): then open finds a split for each (group_finder.hpp) and groups
 // those that agree (forker.hpp), and divide gives each group its two children (births.hpp). A child of one member has a layout
-// of its own, in which it grows on as the node of any single tree does.
+// of its own, in which it grows on as the node of any single tree does. In small tables groups that the same rows reach
+// become one (healing.hpp).
 //
 // With several workers, large nodes are searched column by column in parallel; subtrees that are small, or
 // of one member out of a group, are set aside and grown one per task, by the same loop.
@@ -100,11 +101,16 @@ private:
     void grow_from(std::vector<NodePtr> roots, Grove& grove, std::vector<NodePtr>* set_aside,
                    int worker) {
         int64_t most_leaves = roots[0]->seat ? roots[0]->seat->rules->max_leaf_nodes : 0;
-        Frontier<Target> frontier(most_leaves != 0);
+        bool is_healing = heals(*roots[0], shop_.table);
+        Frontier<Target> frontier(most_leaves != 0 || is_healing);
+        auto leaves_aside = [&](NodePtr& node) {
+            if (set_aside == nullptr || !is_task(*node)) return false;
+            set_aside->push_back(std::move(node));
+            return true;
+        };
         auto consider = [&](NodePtr node) {
-            if (set_aside != nullptr && is_task(*node))
-                set_aside->push_back(std::move(node));
-            else if (node->is_ahead() || open(*node, grove, worker))
+            if (!is_healing && leaves_aside(node)) return;
+            if (node->is_ahead() || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
                 close_leaf(*node, *grove[node->seat->member], worker),
@@ -116,9 +122,12 @@ private:
         size_t n_unchecked = 0;
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
             NodePtr node = frontier.pop();
+            while (is_healing && !frontier.empty() && meet(*node, frontier.best()))
+                heal(*node, *frontier.pop(), worker);
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
+            if (is_healing && leaves_aside(node)) continue;
             if (!node->is_ahead()) divide(*node, grove, worker, consider);
             if constexpr (Sink::serves_groups)
                 if (node->is_ahead()) grow_ahead(*node, grove, worker, consider);
@@ -135,10 +144,22 @@ private:
             grow_single(node, grove, worker);
         else if (node.birth)
             births_.bear(node, worker, consider);
+        else if (node.group->shares.size() == 1)
+            grow_alone(node, grove, worker);
         else if (node.group->n_rows() < kSmallestGroup)
             part_ways(node, grove, worker);
-        else if (open_group(node, grove, worker))
+        else if (!open_group(node, grove, worker))
+            return;
+        else if (heals(node, shop_.table))
+            births_.bear_all(node, worker, consider);
+        else
             births_.announce(node, consider);
+    }
+
+    void heal(Node<Target>& node, Node<Target>& other, int worker) {
+        node.group = Healer<Target>(*node.group, *other.group).join();
+        node.group->bytes = Metered(shop_.meter, node.group->layout.nbytes());
+        ++shop_.desk(worker).work.heals;
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -197,7 +218,9 @@ private:
             found->records.push_back(part.record);
             part.record = found->records.size() - 1;
         };
-        if (!node.birth)
+        if (node.group)
+            for (Share<Target>& share : node.group->shares) add(share, *share.seat);
+        else if (!node.birth)
             add(node, *node.seat);
         else
             for (ForkSide<Target>* side : {&node.birth->fork().left, &node.birth->fork().right})
@@ -210,6 +233,7 @@ private:
         uint64_t bytes = 0;
         const Group<Target>* last = nullptr;
         for (const NodePtr& node : nodes) {
+            if (node->group) bytes += node->group->layout.nbytes();
             if (!node->birth || node->birth->parent.get() == last) continue;
             last = node->birth->parent.get();
             bytes += last->layout.nbytes();
@@ -220,7 +244,7 @@ private:
 
     // Not when the best leaf anywhere is divided next.
     bool is_task(const Node<Target>& node) const {
-        if (node.group) return false;
+        if (node.group) return node.group->shares.size() == 1;
         if (node.birth && node.birth->is_single()) return true;
         auto n_workers = static_cast<size_t>(shop_.workers.size());
         size_t n_rows = node.birth ? node.birth->n_rows() : node.size();
@@ -255,7 +279,8 @@ private:
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
-        Forker<Target> forker(shop_.table, group, splits);
+        Forker<Target> forker(shop_.table, group, splits,
+                              group.is_part && heals(node, shop_.table));
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
                           const Cells<Target>& cells, auto&& goes_left) {
             settle_missing(group, at, split, left, right, cells, worker);
@@ -355,6 +380,16 @@ private:
             roots.back()->key = child_key(node.key, is_left);
         }
         birth.parent.reset();
+        grow_from(std::move(roots), grove, nullptr, worker);
+    }
+
+    // A group of one member has the layout that it needs.
+    void grow_alone(Node<Target>& node, Grove& grove, int worker) {
+        Group<Target>& group = *node.group;
+        std::vector<NodePtr> roots;
+        roots.push_back(make_root(group.shares[0], group.layout));
+        roots[0]->depth = node.depth;
+        roots[0]->key = node.key;
         grow_from(std::move(roots), grove, nullptr, worker);
     }
 

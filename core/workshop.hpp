@@ -74,6 +74,7 @@ struct Node : Part<Target> {
     // Only where several members go on together (group.hpp):
     std::shared_ptr<Group<Target>> group;
     std::unique_ptr<Birth<Target>> birth;  // not yet born
+    uint64_t signature = 0;  // groups that the same rows reach have the same one (healing.hpp)
 
     bool is_ahead() const {
         return birth != nullptr || group != nullptr;
@@ -92,12 +93,13 @@ struct Node : Part<Target> {
 template <class Target>
 using NodePointer = std::unique_ptr<Node<Target>>;
 
-// Opened nodes, and which of them is divided next.
+// Opened nodes, and which of them is divided next: the last one, or the one of most decrease.
 template <class Target>
 class Frontier {
 public:
     explicit Frontier(bool is_best_first) : is_best_first_(is_best_first) {}
     bool empty() const { return nodes_.empty(); }
+    const Node<Target>& best() const { return *nodes_.front(); }
     void push(NodePointer<Target> node) {
         nodes_.push_back(std::move(node));
         if (is_best_first_) std::push_heap(nodes_.begin(), nodes_.end(), is_worse);
@@ -114,7 +116,8 @@ private:
     static bool is_worse(const NodePointer<Target>& a, const NodePointer<Target>& b) {
         if (a->decrease != b->decrease) return a->decrease < b->decrease;
         if (a->depth != b->depth) return a->depth > b->depth;
-        return a->begin > b->begin;
+        if (a->begin != b->begin) return a->begin > b->begin;
+        return a->signature > b->signature;
     }
     bool is_best_first_;
     std::vector<NodePointer<Target>> nodes_;

@@ -1,0 +1,105 @@
+// Forks heal: members that have parted and that the same rows reach later, by other tests or in another order, go on
+// together again.
+//
+// Nodes are opened by their number of rows, the largest first, so that all that have the same rows wait at one time: what
+// they came from is larger. They are known by a signature of their rows. Nothing depends on it but how much is shared, as
+// a row may count for any members of a group.
+//
+// Waiting takes memory for the rows of every group, and what was divided long ago is no longer in a near cache. So this is
+// done where a layout is little more than its rows and the codes of all rows are few (ten folds together / healing: Car
+// 1.07, LED 1.09, Letter 0.97, Connect-4 0.75).
+#pragma once
+
+#include "group.hpp"
+
+namespace treefold {
+
+inline uint64_t word_of_row(uint32_t row) {
+    uint64_t word = (uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
+    word = (word ^ word >> 32) * 0xBF58476D1CE4E5B9u;
+    return word ^ word >> 29;
+}
+
+inline constexpr size_t kHealingBytes = size_t{1} << 17;  // of codes
+
+// Draws are keyed by the way to a node, so that members of one set of rows would draw different columns.
+template <class Target>
+bool heals(const Node<Target>& node, const Table& table) {
+    if (!node.group || node.group->shares.empty()) return false;
+    const Layout& layout = node.group->layout;
+    return layout.n_orders == 0 && layout.root_stretches.empty() && layout.position.empty() &&
+           table.n_rows * table.columns.size() <= kHealingBytes &&
+           node.group->shares[0].seat->tries_all(table);
+}
+
+// Can they go on as one?
+template <class Target>
+bool meet(const Node<Target>& a, const Node<Target>& b) {
+    return a.signature != 0 && a.signature == b.signature && a.depth == b.depth &&
+           a.decrease == b.decrease;
+}
+
+// Puts two groups together: a row counts for those for whom it counts in one of them.
+template <class Target>
+class Healer {
+public:
+    Healer(Group<Target>& one, Group<Target>& other)
+        : one_(one), other_(other), n_columns_(other.patterns.size() + 1),
+          known_((one.patterns.size() + 1) * n_columns_, kUnknown) {}
+
+    std::shared_ptr<Group<Target>> join() {
+        auto group = std::make_shared<Group<Target>>();
+        size_t n_one = one_.shares.size();
+        group->patterns = Patterns(n_one + other_.shares.size());
+        set_.resize(group->patterns.n_words());
+        join_rows(*group);
+        prepare_side(one_.layout, group->layout);
+        group->shares = std::move(one_.shares);
+        for (Share<Target>& share : other_.shares) group->shares.push_back(std::move(share));
+        group->is_additive = one_.is_additive && other_.is_additive;
+        group->is_part = true;
+        return group;
+    }
+
+private:
+    static constexpr uint32_t kUnknown = Patterns::kNone;
+
+    // Rows ascend in both.
+    void join_rows(Group<Target>& group) {
+        const std::vector<uint32_t>&a = one_.layout.rows, &b = other_.layout.rows;
+        std::vector<uint32_t>& rows = group.layout.rows;
+        rows.reserve(std::max(a.size(), b.size()) + kPacked);
+        group.pattern_of.reserve(std::max(a.size(), b.size()));
+        for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+            bool in_a = j == b.size() || (i < a.size() && a[i] <= b[j]);
+            bool in_b = i == a.size() || (j < b.size() && b[j] <= a[i]);
+            rows.push_back(in_a ? a[i] : b[j]);
+            auto p = in_a ? one_.pattern_of[i] : static_cast<uint32_t>(one_.patterns.size());
+            auto q = in_b ? other_.pattern_of[j] : static_cast<uint32_t>(n_columns_ - 1);
+            group.pattern_of.push_back(unite(p, q, group.patterns));
+            i += in_a, j += in_b;
+        }
+    }
+
+    uint32_t unite(uint32_t p, uint32_t q, Patterns& patterns) {
+        uint32_t& known = known_[p * n_columns_ + q];
+        if (known != kUnknown) return known;
+        std::fill(set_.begin(), set_.end(), 0);
+        add(one_, p, 0);
+        add(other_, q, one_.shares.size());
+        return known = patterns.intern(set_.data());
+    }
+    void add(const Group<Target>& group, uint32_t pattern, size_t first) {
+        if (pattern == group.patterns.size()) return;  // not one of its rows
+        for (size_t k = 0; k < group.shares.size(); ++k)
+            if (group.patterns.has(pattern, k))
+                set_[(first + k) / 64] |= uint64_t{1} << ((first + k) % 64);
+    }
+
+    Group<Target>&one_, &other_;
+    size_t n_columns_;
+    std::vector<uint32_t> known_;  // (pattern of one, pattern of the other): together
+    std::vector<uint64_t> set_;
+};
+
+}  // namespace treefold

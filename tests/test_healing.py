@@ -1,0 +1,129 @@
+"""Forks heal: members that have parted go on together once the same rows reach them."""
+
+import numpy as np
+import pytest
+from family_trees import Workbench, draw_folds, without_each
+
+from treefold import _native
+
+N_ROWS, N_FOLDS, LEAST = 240, 8, 10
+
+
+def make_led(n_columns=6, n_codes=2, n_rows=N_ROWS, seed=0):
+    """Columns of equal worth: members test them in different orders, and reach the same rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, n_codes, (n_rows, n_columns)).astype(float)
+    noise = rng.integers(0, 5, n_rows) == 0
+    return X, np.where(noise, rng.integers(0, 4, n_rows), X[:, :3].sum(axis=1).astype(int))
+
+
+def grow(work, sharing="folds", n_threads=1, asked=None, **params):
+    n_rows = work.table.n_rows
+    row_sets = without_each(n_rows, draw_folds(n_rows, N_FOLDS))
+    members = [work.member(rows, asked, **params) for rows in row_sets]
+    return work.grow(members, sharing, n_threads)
+
+
+TARGETS = {
+    "many classes": lambda y: y,
+    "two classes": lambda y: y % 2,
+    "regression": lambda y: y.astype(float),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("sharing", ["folds", "overlap"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("categorical", [None, [1, 2]])
+def test_trees_are_those_that_grow_alone(target, sharing, n_threads, categorical):
+    X, y = make_led(n_codes=3)
+    work = Workbench(X, TARGETS[target](y), categorical=categorical)
+    row_sets = without_each(N_ROWS, draw_folds(N_ROWS, N_FOLDS))
+    work.assert_as_alone(row_sets, sharing, n_threads)
+    assert grow(work, sharing, n_threads).work["heals"] > 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_set_of_rows_is_added_up_once(seed):
+    """Binary columns: nobody is ambiguous."""
+    X, y = make_led(seed=seed)
+    work = Workbench(X, y)
+    alone = grow(work, "none", min_samples_leaf=LEAST).trees
+    healed = grow(work, min_samples_leaf=LEAST).work
+    assert healed["statistic_updates"] == X.shape[1] * count_updates(X, alone)
+
+
+def count_updates(X, trees):
+    """Rows of all nodes that are searched, one column: of members with the same rows once. A member
+    that is alone stays alone."""
+    groups = {(0, tuple(range(len(X)))): [(tree, 0) for tree in trees]}
+    n_updates = 0
+    while groups:
+        depth, rows = max(groups, key=lambda key: len(key[1]))
+        nodes = [node for node in groups.pop((depth, rows)) if is_searched(*node)]
+        if len(nodes) == 1:
+            n_updates += count_alone(*nodes[0])
+            continue
+        n_updates += len(rows) * bool(nodes)
+        for tree, node in nodes:
+            for child, side in list_children(X, rows, tree, node):
+                groups.setdefault((depth + 1, side), []).append((tree, child))
+    return n_updates
+
+
+def is_searched(tree, node):
+    return tree.impurity[node] > 0 and tree.n_node_samples[node] >= 2 * LEAST
+
+
+def count_alone(tree, node):
+    if not is_searched(tree, node):
+        return 0
+    children = [tree.children_left[node], tree.children_right[node]]
+    below = sum(count_alone(tree, child) for child in children if child >= 0)
+    return int(tree.n_node_samples[node]) + below
+
+
+def list_children(X, rows, tree, node):
+    """Also the rows that the member does not train on."""
+    if tree.feature[node] < 0:
+        return
+    goes_left = X[list(rows), tree.feature[node]] <= tree.threshold[node]
+    yield tree.children_left[node], tuple(np.asarray(rows)[goes_left].tolist())
+    yield tree.children_right[node], tuple(np.asarray(rows)[~goes_left].tolist())
+
+
+def test_threads_heal_the_same_forks():
+    X, y = make_led(n_codes=4, n_rows=3000)
+    one, two = (grow(Workbench(X, y), n_threads=n).work for n in (1, 2))
+    assert one["heals"] == two["heals"] > 0
+    assert one["statistic_updates"] == two["statistic_updates"]
+
+
+def test_rows_that_ask_are_answered_as_by_whole_trees():
+    X, y = make_led(n_codes=3)
+    work = Workbench(X, y)
+    asked = np.arange(0, N_ROWS, 3)
+    whole, part = grow(work), grow(work, asked=asked)
+    assert part.work["heals"] > 0
+    for one, other in zip(whole.trees, part.trees, strict=True):
+        assert answers(work, one, asked).tobytes() == answers(work, other, asked).tobytes()
+
+
+def answers(work, tree, rows):
+    source = _native.Source(len(rows), work.table.n_columns)
+    source.add_table(work.table._native, rows.astype(np.uint32))
+    return tree.value[tree.apply(source, 1)]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_codes", "params"),
+    [
+        (N_ROWS, 2, {"max_features": 3, "random_state": 0}),  # draws are keyed by the way
+        (N_ROWS, 2, {"max_leaf_nodes": 8}),  # nothing is shared
+        (2000, 1000, {}),  # orders would have to wait
+        (40_000, 2, {}),  # more codes than stay in a near cache
+    ],
+)
+def test_forks_are_left_where_healing_does_not_pay(n_rows, n_codes, params):
+    X, y = make_led(n_codes=n_codes, n_rows=n_rows)
+    assert grow(Workbench(X, y % 4, params=params)).work["heals"] == 0
