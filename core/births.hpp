@@ -73,11 +73,12 @@ private:
             Node<Target>& child = *children[is_left ? 0 : 1];
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
             child.group = is_left ? std::move(left) : std::move(right);
-            child.group->bytes = Metered(shop_.meter, child.group->layout.nbytes());
             child.group->is_additive = parent.is_additive;
             child.group->is_part = parent.is_part || birth.fork().n_shares < parent.shares.size();
             child.group->shares = std::move(side.shares);
             child.group->patterns = std::move(side.patterns);
+            child.group->heals = parent.heals;
+            child.group->bytes = Metered(shop_.meter, child.group->nbytes());
             child.depth = node.depth + 1;
             child.key = child_key(node.key, is_left);
             child.signature = side.arrival.signature;

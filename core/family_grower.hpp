@@ -208,11 +208,12 @@ private:
         }
         rows.resize(n_rows), group->pattern_of.resize(n_rows);
         group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
-        group->bytes = Metered(shop.meter, group->layout.nbytes());
         group->is_additive = family_.sharing == Sharing::folds;
         for (const Share<Target>& share : shares)
             group->is_additive &= share.seat->target->has_weights_of(*shares[0].seat->target);
         group->shares = std::move(shares);
+        group->heals = can_heal(*group, table_);
+        group->bytes = Metered(shop.meter, group->nbytes());
         return group;
     }
 

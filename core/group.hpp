@@ -4,7 +4,8 @@
 //   patterns   for which shares a row counts; rows that count for nobody are not in the layout
 //   forks      once opened: shares that send (nearly) all rows the same way stay together, others part
 //
-// A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory.
+// A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory; but where forks
+// heal (healing.hpp) children wait for each other.
 #pragma once
 
 #include <array>
@@ -76,7 +77,7 @@ private:
     std::vector<uint32_t> representatives_;
 };
 
-// The rows that reach one side of a fork, also those that count for nobody there. No signature: not the same for all.
+// The rows that reach one side of a fork, also those that count for nobody there. The signature is 0 where members differ.
 struct Arrival {
     uint64_t signature = 0;  // the sum of one random word per row
     size_t n_rows = 0;
@@ -109,9 +110,14 @@ struct Group {
     std::vector<Fork<Target>> forks;
     Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
-    bool is_part = false;  // have members parted from it?
+    bool is_part = false;  // are there members elsewhere?
+    bool heals = false;
 
     size_t n_rows() const { return layout.rows.size(); }
+    size_t nbytes() const {
+        return layout.nbytes() + pattern_of.size() * sizeof(uint32_t) +
+               shares.size() * sizeof(Share<Target>);
+    }
 
     // The rows that count for one share.
     void list_rows(size_t share, std::vector<uint32_t>& rows) const {

@@ -59,17 +59,14 @@ public:
     void run(NodePtr root, Grove& grove) {
         n_root_rows_ = root->group ? root->group->n_rows() : root->size();
         std::vector<NodePtr> set_aside;
-        std::vector<NodePtr> roots;
-        roots.push_back(std::move(root));
-        grow_from(std::move(roots), grove, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
+        grow_from(list_one(std::move(root)), grove, shop_.workers.size() > 1 ? &set_aside : nullptr,
+                  0);
         grow_set_aside(set_aside, grove);
     }
 
     // The same by one worker, while the others grow other trees.
     void run_in_task(NodePtr root, Grove& grove, int worker) {
-        std::vector<NodePtr> roots;
-        roots.push_back(std::move(root));
-        grow_from(std::move(roots), grove, nullptr, worker);
+        grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 
     void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
@@ -97,14 +94,26 @@ public:
     }
 
 private:
+    static std::vector<NodePtr> list_one(NodePtr node) {
+        std::vector<NodePtr> nodes;
+        nodes.push_back(std::move(node));
+        return nodes;
+    }
+
     // The loop.
     void grow_from(std::vector<NodePtr> roots, Grove& grove, std::vector<NodePtr>* set_aside,
                    int worker) {
         int64_t most_leaves = roots[0]->seat ? roots[0]->seat->rules->max_leaf_nodes : 0;
-        bool is_healing = heals(*roots[0], shop_.table);
+        bool is_healing = heals(*roots[0]);
         Frontier<Target> frontier(most_leaves != 0 || is_healing);
+        size_t n_here = is_healing ? roots[0]->group->n_rows() : 0;
+        auto is_small = [&](const Node<Target>& node) {
+            size_t n_rows = node.group->n_rows();
+            return n_rows < n_here &&
+                   (node.group->shares.size() == 1 || n_rows * kHealingShare < n_here);
+        };
         auto leaves_aside = [&](NodePtr& node) {
-            if (set_aside == nullptr || !is_task(*node)) return false;
+            if (set_aside == nullptr || !(is_healing || is_task(*node))) return false;
             set_aside->push_back(std::move(node));
             return true;
         };
@@ -117,22 +126,26 @@ private:
                     shop_.desk(worker).give_back(std::move(node));
         };
         for (NodePtr& root : roots) consider(std::move(root));
-        bool is_depth_first = set_aside == nullptr && most_leaves == 0;
+        bool is_depth_first = set_aside == nullptr && most_leaves == 0 && !is_healing;
         Trail<Target> trail;
         size_t n_unchecked = 0;
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
+            if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
             NodePtr node = frontier.pop();
             while (is_healing && !frontier.empty() && meet(*node, frontier.best()))
                 heal(*node, *frontier.pop(), worker);
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
-            if (is_healing && leaves_aside(node)) continue;
+            if (is_healing && is_small(*node)) {
+                if (!leaves_aside(node))
+                    grow_from(list_one(std::move(node)), grove, nullptr, worker);
+                continue;
+            }
             if (!node->is_ahead()) divide(*node, grove, worker, consider);
             if constexpr (Sink::serves_groups)
                 if (node->is_ahead()) grow_ahead(*node, grove, worker, consider);
             shop_.desk(worker).give_back(std::move(node));
-            if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
         }
         trail.finish();
     }
@@ -150,7 +163,7 @@ private:
             part_ways(node, grove, worker);
         else if (!open_group(node, grove, worker))
             return;
-        else if (heals(node, shop_.table))
+        else if (node.group->heals)
             births_.bear_all(node, worker, consider);
         else
             births_.announce(node, consider);
@@ -158,7 +171,7 @@ private:
 
     void heal(Node<Target>& node, Node<Target>& other, int worker) {
         node.group = Healer<Target>(*node.group, *other.group).join();
-        node.group->bytes = Metered(shop_.meter, node.group->layout.nbytes());
+        node.group->bytes = Metered(shop_.meter, node.group->nbytes());
         ++shop_.desk(worker).work.heals;
     }
 
@@ -186,9 +199,7 @@ private:
                 branch.tree.emplace(grove[branch.member]->start_subtree(branch.records));
                 local[branch.member] = &*branch.tree;
             }
-            std::vector<NodePtr> roots;
-            roots.push_back(std::move(nodes[at]));
-            grow_from(std::move(roots), local, nullptr, worker);
+            grow_from(list_one(std::move(nodes[at])), local, nullptr, worker);
         });
         shop_.in_tasks = false;
         for (std::vector<Branch>& task : branches) {
@@ -233,7 +244,7 @@ private:
         uint64_t bytes = 0;
         const Group<Target>* last = nullptr;
         for (const NodePtr& node : nodes) {
-            if (node->group) bytes += node->group->layout.nbytes();
+            if (node->group) bytes += node->group->nbytes();
             if (!node->birth || node->birth->parent.get() == last) continue;
             last = node->birth->parent.get();
             bytes += last->layout.nbytes();
@@ -279,8 +290,7 @@ private:
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
-        Forker<Target> forker(shop_.table, group, splits,
-                              group.is_part && heals(node, shop_.table));
+        Forker<Target> forker(shop_.table, group, splits, group.is_part && node.group->heals);
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
                           const Cells<Target>& cells, auto&& goes_left) {
             settle_missing(group, at, split, left, right, cells, worker);
@@ -386,11 +396,10 @@ private:
     // A group of one member has the layout that it needs.
     void grow_alone(Node<Target>& node, Grove& grove, int worker) {
         Group<Target>& group = *node.group;
-        std::vector<NodePtr> roots;
-        roots.push_back(make_root(group.shares[0], group.layout));
-        roots[0]->depth = node.depth;
-        roots[0]->key = node.key;
-        grow_from(std::move(roots), grove, nullptr, worker);
+        NodePtr root = make_root(group.shares[0], group.layout);
+        root->depth = node.depth;
+        root->key = node.key;
+        grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 
     // A group that is too small: each share goes on alone.
@@ -400,11 +409,10 @@ private:
             Layout layout;
             group_finder_.derive_share(group, at, shop_.desk(worker), layout);
             Metered bytes(shop_.meter, layout.nbytes());
-            std::vector<NodePtr> roots;
-            roots.push_back(make_root(group.shares[at], layout));
-            roots[0]->depth = node.depth;
-            roots[0]->key = node.key;
-            grow_from(std::move(roots), grove, nullptr, worker);
+            NodePtr root = make_root(group.shares[at], layout);
+            root->depth = node.depth;
+            root->key = node.key;
+            grow_from(list_one(std::move(root)), grove, nullptr, worker);
         }
     }
 

@@ -3,7 +3,7 @@
 //
 // Nodes are opened by their number of rows, the largest first, so that all that have the same rows wait at one time: what
 // they came from is larger. They are known by a signature of their rows. Nothing depends on it but how much is shared, as
-// a row may count for any members of a group.
+// a row may count for any members of a group. A member that nobody has met by its turn goes on alone and does not come back.
 //
 // Waiting takes memory for the rows of every group, and what was divided long ago is no longer in a near cache. So this is
 // done where a layout is little more than its rows and the codes of all rows are few (ten folds together / healing: Car
@@ -20,16 +20,24 @@ inline uint64_t word_of_row(uint32_t row) {
     return word ^ word >> 29;
 }
 
-inline constexpr size_t kHealingBytes = size_t{1} << 17;  // of codes
+inline constexpr size_t kHealingCells = size_t{1} << 17;  // of the table, mostly a byte each
+// Groups of a smaller share of the rows heal among their own descendants only: workers can then take them.
+inline constexpr size_t kHealingShare = 16;
+inline constexpr size_t kMostHealing = 64;  // members: each waiting group has a share of each
 
-// Draws are keyed by the way to a node, so that members of one set of rows would draw different columns.
+// Asked of the root. Draws are keyed by the way to a node, so that members of one set of rows would draw different columns.
 template <class Target>
-bool heals(const Node<Target>& node, const Table& table) {
-    if (!node.group || node.group->shares.empty()) return false;
-    const Layout& layout = node.group->layout;
-    return layout.n_orders == 0 && layout.root_stretches.empty() && layout.position.empty() &&
-           table.n_rows * table.columns.size() <= kHealingBytes &&
-           node.group->shares[0].seat->tries_all(table);
+bool can_heal(const Group<Target>& root, const Table& table) {
+    const Layout& layout = root.layout;
+    return root.is_additive && root.shares.size() <= kMostHealing && layout.n_orders == 0 &&
+           layout.root_stretches.empty() && layout.position.empty() &&
+           table.n_rows * table.columns.size() <= kHealingCells &&
+           root.shares[0].seat->tries_all(table);
+}
+
+template <class Target>
+bool heals(const Node<Target>& node) {
+    return node.group && node.group->heals;
 }
 
 // Can they go on as one?
@@ -44,8 +52,10 @@ template <class Target>
 class Healer {
 public:
     Healer(Group<Target>& one, Group<Target>& other)
-        : one_(one), other_(other), n_columns_(other.patterns.size() + 1),
-          known_((one.patterns.size() + 1) * n_columns_, kUnknown) {}
+        : one_(one), other_(other), n_columns_(other.patterns.size() + 1) {
+        size_t n_pairs = (one.patterns.size() + 1) * n_columns_;
+        if (n_pairs <= one.n_rows() + other.n_rows()) known_.assign(n_pairs, kUnknown);
+    }
 
     std::shared_ptr<Group<Target>> join() {
         auto group = std::make_shared<Group<Target>>();
@@ -57,7 +67,7 @@ public:
         group->shares = std::move(one_.shares);
         for (Share<Target>& share : other_.shares) group->shares.push_back(std::move(share));
         group->is_additive = one_.is_additive && other_.is_additive;
-        group->is_part = true;
+        group->is_part = group->heals = true;
         return group;
     }
 
@@ -68,7 +78,7 @@ private:
     void join_rows(Group<Target>& group) {
         const std::vector<uint32_t>&a = one_.layout.rows, &b = other_.layout.rows;
         std::vector<uint32_t>& rows = group.layout.rows;
-        rows.reserve(std::max(a.size(), b.size()) + kPacked);
+        rows.reserve(std::max(a.size(), b.size()));
         group.pattern_of.reserve(std::max(a.size(), b.size()));
         for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
             bool in_a = j == b.size() || (i < a.size() && a[i] <= b[j]);
@@ -82,12 +92,14 @@ private:
     }
 
     uint32_t unite(uint32_t p, uint32_t q, Patterns& patterns) {
-        uint32_t& known = known_[p * n_columns_ + q];
-        if (known != kUnknown) return known;
+        uint32_t* known = known_.empty() ? nullptr : &known_[p * n_columns_ + q];
+        if (known != nullptr && *known != kUnknown) return *known;
         std::fill(set_.begin(), set_.end(), 0);
         add(one_, p, 0);
         add(other_, q, one_.shares.size());
-        return known = patterns.intern(set_.data());
+        uint32_t pattern = patterns.intern(set_.data());
+        if (known != nullptr) *known = pattern;
+        return pattern;
     }
     void add(const Group<Target>& group, uint32_t pattern, size_t first) {
         if (pattern == group.patterns.size()) return;  // not one of its rows
@@ -98,7 +110,8 @@ private:
 
     Group<Target>&one_, &other_;
     size_t n_columns_;
-    std::vector<uint32_t> known_;  // (pattern of one, pattern of the other): together
+    std::vector<uint32_t>
+        known_;  // (pattern of one, pattern of the other): together; empty if these are many
     std::vector<uint64_t> set_;
 };
 

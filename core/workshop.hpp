@@ -70,7 +70,7 @@ struct Node : Part<Target> {
     // Set when the node is opened:
     Split split;
     Part<Target> left, right;
-    double decrease = 0.0;
+    double decrease = 0.0;  // of a group: the rows that reach it
     // Only where several members go on together (group.hpp):
     std::shared_ptr<Group<Target>> group;
     std::unique_ptr<Birth<Target>> birth;  // not yet born
@@ -93,7 +93,7 @@ struct Node : Part<Target> {
 template <class Target>
 using NodePointer = std::unique_ptr<Node<Target>>;
 
-// Opened nodes, and which of them is divided next: the last one, or the one of most decrease.
+// Opened nodes, and which of them is divided next: the last one, or the one of most decrease (of groups: of most rows).
 template <class Target>
 class Frontier {
 public:
@@ -185,6 +185,7 @@ struct Desk {
         node->histogram.clear();
         node->group.reset();
         node->birth.reset();
+        node->signature = 0;
         used_nodes.push_back(std::move(node));
     }
 };

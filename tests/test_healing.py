@@ -40,7 +40,8 @@ def test_trees_are_those_that_grow_alone(target, sharing, n_threads, categorical
     work = Workbench(X, TARGETS[target](y), categorical=categorical)
     row_sets = without_each(N_ROWS, draw_folds(N_ROWS, N_FOLDS))
     work.assert_as_alone(row_sets, sharing, n_threads)
-    assert grow(work, sharing, n_threads).work["heals"] > 0
+    heals = grow(work, sharing, n_threads).work["heals"]
+    assert (heals > 0) == (sharing == "folds")  # overlap: each member adds up for itself
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -92,6 +93,36 @@ def list_children(X, rows, tree, node):
     yield tree.children_right[node], tuple(np.asarray(rows)[~goes_left].tolist())
 
 
+@pytest.mark.parametrize("n_repeats", [3, 7])
+@pytest.mark.parametrize("n_missing", [0, 40])
+def test_repeated_folds_heal_and_have_the_trees_that_grow_alone(n_repeats, n_missing):
+    """Nearly every row counts for other members: 63 of them at most heal."""
+    X, y = make_led(n_codes=3)
+    rng = np.random.default_rng(n_repeats)
+    X[rng.integers(0, N_ROWS, n_missing), 0] = np.nan
+    row_sets = [
+        np.flatnonzero(folds != fold)
+        for folds in rng.integers(0, 9, (n_repeats, N_ROWS))
+        for fold in range(9)
+    ]
+    work = Workbench(X, y)
+    work.assert_as_alone(row_sets, "folds", min_samples_leaf=3)
+    members = [work.member(rows, min_samples_leaf=3) for rows in row_sets]
+    assert work.grow(members, "folds").work["heals"] > 0
+
+
+def test_members_of_different_rules_heal():
+    X, y = make_led(n_codes=3)
+    work = Workbench(X, y)
+    row_sets = without_each(N_ROWS, draw_folds(N_ROWS, N_FOLDS))
+    params = [{"min_samples_leaf": 1 + number % 3} for number in range(len(row_sets))]
+    members = [work.member(rows, **own) for rows, own in zip(row_sets, params, strict=True)]
+    family = work.grow(members, "folds")
+    assert family.work["heals"] > 0
+    for rows, own, tree in zip(row_sets, params, family.trees, strict=True):
+        work.assert_same(work.fit_alone(rows, **own), tree)
+
+
 def test_threads_heal_the_same_forks():
     X, y = make_led(n_codes=4, n_rows=3000)
     one, two = (grow(Workbench(X, y), n_threads=n).work for n in (1, 2))
@@ -127,3 +158,11 @@ def answers(work, tree, rows):
 def test_forks_are_left_where_healing_does_not_pay(n_rows, n_codes, params):
     X, y = make_led(n_codes=n_codes, n_rows=n_rows)
     assert grow(Workbench(X, y % 4, params=params)).work["heals"] == 0
+
+
+def test_forks_of_very_many_members_are_left():
+    X, y = make_led()
+    work = Workbench(X, y)
+    row_sets = without_each(N_ROWS, draw_folds(N_ROWS, 70))
+    members = [work.member(rows, min_samples_leaf=LEAST) for rows in row_sets]
+    assert work.grow(members, "folds").work["heals"] == 0
