@@ -44,25 +44,27 @@ def test_work_names_the_mode(sharing):
 
 
 @pytest.mark.parametrize(
-    ("n_folds", "n_columns", "params", "mode"),
+    ("n_folds", "n_columns", "params", "n_threads", "mode"),
     [
-        (40, 4, {}, "folds"),
-        (10, 4, {}, "none"),
-        (40, 4, {"criterion": "entropy"}, "none"),
-        (40, 40, {}, "none"),
-        (70, 4, {}, "none"),
+        (40, 4, {}, 1, "folds"),
+        (40, 4, {}, 2, "folds"),
+        (35, 4, {}, 2, "none"),
+        (10, 4, {}, 1, "none"),
+        (40, 4, {"criterion": "entropy"}, 1, "none"),
+        (40, 40, {}, 1, "none"),
+        (70, 4, {}, 1, "none"),
     ],
 )
-@pytest.mark.parametrize("is_asked", [False, True])
 def test_auto_shares_among_many_members_that_can_be_searched_together(
-    n_folds, n_columns, params, mode, is_asked
+    n_folds, n_columns, params, n_threads, mode
 ):
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 3, (300, n_columns)).astype(float), rng.integers(0, 3, 300)
     work = Workbench(X, y, params=params)
-    asked = np.arange(0, 300, 7) if is_asked else None
-    members = [work.member(rows, asked) for rows in without_each(300, draw_folds(300, n_folds))]
-    assert work.grow(members, "auto").work["mode"] == mode
+    row_sets = without_each(300, draw_folds(300, n_folds))
+    for asked in (None, np.arange(0, 300, 7)):
+        members = [work.member(rows, asked) for rows in row_sets]
+        assert work.grow(members, "auto", n_threads).work["mode"] == mode
 
 
 def grow_counted(tree, sharing, n_folds=5, n_threads=1):

@@ -21,6 +21,7 @@ __all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_
 Sharing = Literal["auto", "folds", "overlap", "none"]
 _FEW_CODES, _NARROW_CODES, _FEW_CLASSES = 32, 256, 5
 _SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 32, 64
+_MORE_MEMBERS = 8  # for each thread but the first
 _MANY_ROWS, _ROWS_PER_CODE, _ROWS_PER_COLUMN, _MOST_ROWS = 4096, 64, 16, 0.9
 
 
@@ -56,7 +57,7 @@ def grow_family(
 ) -> Family:
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
-    mode = choose_sharing(table, target, members) if sharing == "auto" else sharing
+    mode = choose_sharing(table, target, members, n_threads) if sharing == "auto" else sharing
     n_rows = sum(len(member.rows) for member in members)
     bar = Progress("", 0, verbose=0) if progress is None else progress
     trees, work = _native.grow_family(
@@ -103,17 +104,23 @@ def _list_fields(members: Sequence[Member]) -> list[Any]:
     return [(member.rows, member.weights, member.rules, member.asked) for member in members]
 
 
-def choose_sharing(table: _native.Table, target: Target, members: Sequence[Member]) -> Sharing:
+def choose_sharing(
+    table: _native.Table, target: Target, members: Sequence[Member], n_threads: int = 1
+) -> Sharing:
     """Share where it pays: in large tables of few codes and classes, or among many like members.
 
     Elsewhere the trees of the members part early, or a node has little that a member does not have
     to look at for itself, and one after another is as fast
-    (`benchmarks/papers/cross_validation.py`).
+    (`benchmarks/papers/cross_validation.py`). Threads that take a tree each are better used than
+    those that share a node, so that more of them ask for more members.
     """
-    if not _SOME_MEMBERS <= len(members) <= _MOST_MEMBERS:  # what is quick to tell comes first
+    n_members = len(members)
+    if not _SOME_MEMBERS * n_threads <= n_members <= _MOST_MEMBERS:  # what is quick comes first
         return "none"
     pays = _has_few_values(table, target) or (
-        len(members) >= _MANY_MEMBERS and _are_alike(members, table) and _has_long_columns(table)
+        n_members >= _MANY_MEMBERS + _MORE_MEMBERS * (n_threads - 1)
+        and _are_alike(members, table)
+        and _has_long_columns(table)
     )
     return "folds" if pays and _have_kernels(table, target, members) else "none"
 
