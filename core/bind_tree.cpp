@@ -72,9 +72,11 @@ void bind_array(nb::class_<Tree>& tree, const char* name, std::vector<T> Tree::*
 
 nb::list apply_to_each(const nb::list& visits, int n_threads) {
     std::vector<Visit> pairs;
+    std::vector<nb::tuple> kept;  // the list is anybody's
     for (nb::handle visit : visits) {
         auto fields = nb::cast<nb::tuple>(visit);
         if (fields.size() != 2) throw DataError("a visit is (tree, source)");
+        kept.push_back(fields);
         pairs.push_back(
             {&nb::cast<const Tree&>(fields[0]), &nb::cast<const OwnedSource&>(fields[1]).source});
     }

@@ -75,6 +75,7 @@ private:
         Crew<Target>& crew = tools.crew;
         crew.group = &group;
         crew.shares.clear(), crew.views.clear();
+        crew.slot_of_row = nullptr;
         if (!kHasKernels || !group.is_additive) return crew;
         for (size_t share = 0; share < group.shares.size(); ++share) {
             const Share<Target>& one = group.shares[share];

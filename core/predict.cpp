@@ -290,7 +290,10 @@ std::vector<std::vector<int64_t>> apply_each(std::span<const Visit> visits, Work
         for (size_t at = 0; at < visits.size(); ++at) follow(at, workers);
     else
         workers.for_each(visits.size(), [&](size_t at, int) {
-            Workers itself(1, nullptr);
+            Workers itself(1, [&](uint64_t) {
+                workers.check();
+                return false;
+            });
             follow(at, itself);
         });
     return leaves;

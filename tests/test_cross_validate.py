@@ -163,6 +163,11 @@ def test_classes_that_a_fold_lacks_are_unknown_to_its_tree():
     assert [len(fitted.classes_) for fitted in results[0]["estimator"]] != [3, 3, 3]
 
 
+def test_a_class_of_next_to_no_weight_is_known():
+    tree = DecisionTreeClassifier(class_weight={0: 1.0, 1: 1.0, 2: 1e-25}, max_depth=3)
+    assert_same(*both("cross_validate", tree, X, Y, scoring="neg_log_loss"))
+
+
 @pytest.mark.parametrize("scoring", ["roc_auc_ovr", "neg_log_loss", ["accuracy", "roc_auc_ovr"]])
 def test_scorers_that_fail_on_a_fold(scoring):
     y = np.sort(Y)

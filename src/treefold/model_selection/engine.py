@@ -263,6 +263,7 @@ class Engine:
                 yield len(left.rows)
 
     def _keep_plant(self, plant: Plant) -> None:
+        plant = replace(plant, leaves=None)  # which were for the scores
         for place, candidate in enumerate(plant.seed.setting.candidates):
             self._kept[candidate.number, plant.seed.number] = (plant, place)
 

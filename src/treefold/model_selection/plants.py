@@ -1,7 +1,7 @@
 """From settings and splits to full trees, and from a full tree to each of its cells."""
 
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = ["Growth", "Plant", "Seed", "count_scoring", "count_work"]
 
 _MOST_ROWS = 2**24  # training rows of the trees that grow at one time, if they are many
 _FEW_TREES = 32
+_MOST_TEST_ROWS = 2**21  # whose leaves are kept at one time: 16 MB
 _GROWING, _SCORING = 100, 1  # work per training row of a tree, per test row of a cell, about
 
 
@@ -56,8 +57,9 @@ class Plant:
     @property
     def present(self) -> NDArray[np.int64] | None:
         """Numbers of the classes that the training rows have; None for regression."""
-        if self.tree.n_classes == 0 or self.training.target.weights is not None:
-            return self.training.present  # a row without weight has a class too
+        target = self.training.target
+        if target.classes is None or target.weights is not None or target.multipliers is not None:
+            return self.training.present  # what has no weight, or next to none, has a class too
         return np.flatnonzero(self.tree.value[0])
 
     def find_nodes(
@@ -158,8 +160,20 @@ class _Sown:
     cells: list[Cell]
 
 
-def _follow_test_rows(field: Field, plants: list[Plant]) -> Iterator[Plant]:
-    """Give the plants with the leaves of their test rows, if these can be found all at once."""
+def _follow_test_rows(field: Field, plants: Iterable[Plant]) -> Iterator[Plant]:
+    """Give the plants with the leaves of their test rows, of many plants at a time."""
+    waiting: list[Plant] = []
+    n_rows = 0
+    for plant in plants:
+        waiting.append(plant)
+        n_rows += 0 if plant.seed.split is None else len(plant.seed.split.test)
+        if n_rows > _MOST_TEST_ROWS:
+            yield from _find_leaves(field, waiting)
+            waiting, n_rows = [], 0
+    yield from _find_leaves(field, waiting)
+
+
+def _find_leaves(field: Field, plants: Sequence[Plant]) -> Iterator[Plant]:
     start = time.perf_counter()
     visits = [(plant.tree, plant.seed.split) for plant in plants if plant.seed.split is not None]
     found = field.find_all_leaves(visits)
@@ -167,12 +181,11 @@ def _follow_test_rows(field: Field, plants: list[Plant]) -> Iterator[Plant]:
         yield from plants
         return
     seconds = (time.perf_counter() - start) / max(1, len(visits))
-    leaves = iter(found)
     for plant in plants:
         if plant.seed.split is None:
             yield plant
         else:
-            yield replace(plant, leaves=next(leaves), seconds_of_leaves=seconds)
+            yield replace(plant, leaves=found.pop(0), seconds_of_leaves=seconds)
 
 
 def count_work(seeds: Sequence[Seed], n_rows: int, train_score: bool) -> int:
