@@ -22,6 +22,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, InputError, Table
 from treefold import model_selection as ours
+from treefold.model_selection import plants
 
 DATA = make_data()
 X, Y, NUMBERS = DATA["X"], DATA["classes"], DATA["numbers"]
@@ -269,6 +270,15 @@ def test_sharing_changes_nothing(sharing):
 def test_threads_change_nothing(n_jobs):
     results = ours.cross_validate(TREES[1], X, Y, n_jobs=n_jobs, return_estimator=True)
     assert_same(results, theirs.cross_validate(TREES[1], X, Y, return_estimator=True))
+
+
+@pytest.mark.parametrize("most", [0, 40, 10**6])
+def test_leaves_are_found_for_some_folds_at_a_time(monkeypatch, most):
+    expected = theirs.cross_validate(TREES[0], X, Y, cv=7)
+    monkeypatch.setattr(plants, "_MOST_TEST_ROWS", most)
+    options = {"cv": 7, "return_final_estimator": True}
+    actual = ours.cross_validate(TREES[0], X, Y, **options)
+    np.testing.assert_array_equal(actual["test_score"], expected["test_score"])
 
 
 def test_results_make_a_frame():
