@@ -22,7 +22,8 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, InputError, Table
 from treefold import model_selection as ours
-from treefold.model_selection import plants
+from treefold.model_selection import fields, plants
+from treefold.model_selection.splits import read_splits
 
 DATA = make_data()
 X, Y, NUMBERS = DATA["X"], DATA["classes"], DATA["numbers"]
@@ -281,6 +282,18 @@ def test_leaves_are_found_for_some_folds_at_a_time(monkeypatch, most):
     np.testing.assert_array_equal(actual["test_score"], expected["test_score"])
 
 
+def test_finding_the_leaves_of_test_rows_is_scoring(monkeypatch):
+    find = fields.SharedField.find_all_leaves
+
+    def find_slowly(self, visits):
+        time.sleep(0.05)
+        return find(self, visits)
+
+    monkeypatch.setattr(fields.SharedField, "find_all_leaves", find_slowly)
+    results = ours.cross_validate(TREES[0], X, Y, cv=4)
+    assert results["score_time"].min() >= 0.05 / 4
+
+
 def test_results_make_a_frame():
     frame = pd.DataFrame(ours.cross_validate(TREES[0], X, Y))
     assert list(frame) == ["fit_time", "score_time", "test_score"]
@@ -307,11 +320,9 @@ def test_draws_from_the_global_state_come_in_the_order_of_the_splits():
 
 def test_memory_does_not_grow_with_folds_times_rows(monkeypatch):
     """Splits are kept as their test rows, and members grow as many at a time as memory allows."""
-    from treefold.model_selection import plants, splits  # noqa: PLC0415
-
     n_rows = 4_000
     for cv in (theirs.LeaveOneOut(), theirs.KFold(n_rows)):
-        kept = splits.read_splits(cv, np.zeros((n_rows, 1)), None, n_rows)
+        kept = read_splits(cv, np.zeros((n_rows, 1)), None, n_rows)
         assert all(split.listed_train is None for split in kept)
         assert sum(split.test.nbytes for split in kept) == 8 * n_rows
     n_members = []
