@@ -32,11 +32,6 @@ struct MemberArrays {
     std::optional<Vector<uint32_t>> asked;
 };
 
-template <class T>
-std::span<const T> span_of(const Vector<T>& values) {
-    return {values.data(), values.shape(0)};
-}
-
 void require_weights(std::span<const double> weights, size_t n_rows) {
     if (!weights.empty() && weights.size() != n_rows)
         throw DataError("the table, the target and the weights differ in their number of rows");

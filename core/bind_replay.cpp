@@ -26,7 +26,7 @@ nb::object give_lines(std::vector<T>&& values, size_t n_lines) {
 
 nb::object give_nodes(const Tree& tree, const Matrix& cells, const Vector<int64_t>& leaves,
                       int n_threads) {
-    std::span<const int64_t> rows{leaves.data(), leaves.shape(0)};
+    std::span<const int64_t> rows = span_of(leaves);
     for (int64_t leaf : rows)
         if (leaf < 0 || leaf >= static_cast<int64_t>(tree.size()))
             throw DataError("a row ends in a node that the tree does not have");

@@ -93,7 +93,7 @@ void bind_source(nb::module_& m) {
             "add_table",
             [](OwnedSource& self, nb::object table, std::optional<Vector<uint32_t>> rows) {
                 std::span<const uint32_t> view;
-                if (rows) view = {rows->data(), rows->shape(0)};
+                if (rows) view = span_of(*rows);
                 self.source.add_table(nb::cast<const Table&>(table), view);
                 self.owners.push_back(std::move(table));
                 if (rows) self.owners.push_back(nb::cast(*rows));

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "parallel.hpp"
@@ -20,6 +21,11 @@ using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& values) {
+    return {values.data(), values.shape(0)};
+}
 
 // The caller's arrays stay alive as long as the views on them.
 struct OwnedSource {

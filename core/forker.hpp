@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "divider.hpp"
-#include "healing.hpp"
+#include "group.hpp"
+#include "random.hpp"
 
 namespace treefold {
 
@@ -57,8 +58,7 @@ public:
 private:
     void count_arrivals(const std::vector<uint32_t>& rows) {
         arrivals.resize(n_bins);
-        for (size_t k = 0; k < rows.size(); ++k)
-            arrivals[(*bin_of)[k]].signature += word_of_row(rows[k]);
+        for (size_t k = 0; k < rows.size(); ++k) arrivals[(*bin_of)[k]].signature += mix(rows[k]);
         for (size_t cell = 0; cell < n_rows.size(); ++cell)
             arrivals[cell % n_bins].n_rows += static_cast<size_t>(n_rows[cell]);
     }

@@ -23,6 +23,7 @@
 #include "forker.hpp"
 #include "group_finder.hpp"
 #include "growing_tree.hpp"
+#include "healing.hpp"
 #include "tiny.hpp"
 
 namespace treefold {
@@ -107,11 +108,6 @@ private:
         bool is_healing = heals(*roots[0]);
         Frontier<Target> frontier(most_leaves != 0 || is_healing);
         size_t n_here = is_healing ? roots[0]->group->n_rows() : 0;
-        auto is_small = [&](const Node<Target>& node) {
-            size_t n_rows = node.group->n_rows();
-            return n_rows < n_here &&
-                   (node.group->shares.size() == 1 || n_rows * kHealingShare < n_here);
-        };
         auto leaves_aside = [&](NodePtr& node) {
             if (set_aside == nullptr || !(is_healing || is_task(*node))) return false;
             set_aside->push_back(std::move(node));
@@ -137,7 +133,7 @@ private:
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
-            if (is_healing && is_small(*node)) {
+            if (is_healing && leaves_loop(*node, n_here)) {
                 if (!leaves_aside(node))
                     grow_from(list_one(std::move(node)), grove, nullptr, worker);
                 continue;
@@ -290,7 +286,7 @@ private:
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
-        Forker<Target> forker(shop_.table, group, splits, group.is_part && node.group->heals);
+        Forker<Target> forker(shop_.table, group, splits, group.is_part && group.heals);
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
                           const Cells<Target>& cells, auto&& goes_left) {
             settle_missing(group, at, split, left, right, cells, worker);

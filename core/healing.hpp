@@ -14,12 +14,6 @@
 
 namespace treefold {
 
-inline uint64_t word_of_row(uint32_t row) {
-    uint64_t word = (uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
-    word = (word ^ word >> 32) * 0xBF58476D1CE4E5B9u;
-    return word ^ word >> 29;
-}
-
 inline constexpr size_t kHealingCells = size_t{1} << 17;  // of the table, mostly a byte each
 // Groups of a smaller share of the rows heal among their own descendants only: workers can then take them.
 inline constexpr size_t kHealingShare = 16;
@@ -45,6 +39,14 @@ template <class Target>
 bool meet(const Node<Target>& a, const Node<Target>& b) {
     return a.signature != 0 && a.signature == b.signature && a.depth == b.depth &&
            a.decrease == b.decrease;
+}
+
+// Has it nobody to meet in the loop whose root has so many rows? Of one member, or too small.
+template <class Target>
+bool leaves_loop(const Node<Target>& node, size_t n_root_rows) {
+    size_t n_rows = node.group->n_rows();
+    bool is_small = node.group->shares.size() == 1 || n_rows * kHealingShare < n_root_rows;
+    return is_small && n_rows < n_root_rows;  // not the root itself
 }
 
 // Puts two groups together: a row counts for those for whom it counts in one of them.
@@ -110,8 +112,8 @@ private:
 
     Group<Target>&one_, &other_;
     size_t n_columns_;
-    std::vector<uint32_t>
-        known_;  // (pattern of one, pattern of the other): together; empty if these are many
+    // (pattern of one, pattern of the other): together. Empty if there are many pairs.
+    std::vector<uint32_t> known_;
     std::vector<uint64_t> set_;
 };
 

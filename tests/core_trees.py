@@ -55,6 +55,14 @@ def make_source(rows, n_categories, is_sparse: bool = False) -> _native.Source:
     return source
 
 
+def open_rows(table: _native.Table, rows=None) -> _native.Source:
+    """Rows of a table, to be predicted; all of them if none are named."""
+    n_rows = table.n_rows if rows is None else len(rows)
+    source = _native.Source(n_rows, table.n_columns)
+    source.add_table(table, None if rows is None else np.asarray(rows, dtype=np.uint32))
+    return source
+
+
 def make_sparse_rows(rows, n_categories) -> _native.Source:
     """For prediction: all columns by rows, then the categorical ones again, dense."""
     matrix = np.array(rows, dtype=np.float64)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from core_trees import open_rows
 from scipy import sparse
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, Table, _native
@@ -125,9 +126,7 @@ def left_labels(tree: _native.Tree, node: int, categories: dict[int, Sequence[An
 
 def visited(tree: _native.Tree, table: _native.Table) -> sparse.csr_array:
     """(row, node): whether the row passes the node."""
-    source = _native.Source(table.n_rows, table.n_columns)
-    source.add_table(table)
-    indptr, indices = tree.decision_path(source, 1)
+    indptr, indices = tree.decision_path(open_rows(table), 1)
     shape = (table.n_rows, tree.node_count)
     return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_trees import open_rows
 
 from treefold import DecisionTreeClassifier, Table, _native
 
@@ -14,12 +15,6 @@ def table():
     return Table.from_data(rng.integers(0, 20, (N_ROWS, 3)).astype(float))
 
 
-def open_rows(table, rows):
-    source = _native.Source(len(rows), table.n_columns)
-    source.add_table(table._native, np.asarray(rows, dtype=np.uint32))
-    return source
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("n_trees", [0, 1, 3, 9])
 @pytest.mark.parametrize("n_rows", [1, 100, N_ROWS])
@@ -29,7 +24,7 @@ def test_each_tree_gives_the_leaves_of_its_own_rows(table, n_trees, n_rows, n_th
     for _ in range(n_trees):
         model = DecisionTreeClassifier(max_depth=6).fit(table, rng.integers(0, 3, N_ROWS))
         rows = rng.integers(0, N_ROWS, n_rows)
-        visits.append((model.tree_._native, open_rows(table, rows)))
+        visits.append((model.tree_._native, open_rows(table._native, rows)))
         alone.append(model.apply(table)[rows])
     together = _native.apply_each(visits, n_threads)
     assert len(together) == n_trees
@@ -40,6 +35,6 @@ def test_each_tree_gives_the_leaves_of_its_own_rows(table, n_trees, n_rows, n_th
 def test_a_tree_of_other_columns_is_refused(table):
     other = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="the data has 3 columns, the tree was grown on 1"):
-        _native.apply_each([(other.tree_._native, open_rows(table, [0]))] * 9, 2)
+        _native.apply_each([(other.tree_._native, open_rows(table._native, [0]))] * 9, 2)
     with pytest.raises(ValueError, match="a visit is"):
         _native.apply_each([(other.tree_._native,)], 1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_trees import open_rows
 from mixed_data import CATEGORICAL, make_mixed
 
 from treefold import _native
@@ -21,9 +22,7 @@ def grow(asked=None, target="two classes", n_threads=1):
 
 
 def answers(table, tree, rows):
-    source = _native.Source(table.n_rows, table.n_columns)
-    source.add_table(table)
-    return tree.value[tree.apply(source, 1)[rows]]
+    return tree.value[tree.apply(open_rows(table, rows), 1)]
 
 
 @pytest.mark.parametrize("target", ["two classes", "many classes", "regression"])

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from core_trees import open_rows
 from family_trees import Workbench, draw_folds, without_each
-
-from treefold import _native
 
 N_ROWS, N_FOLDS, LEAST = 240, 8, 10
 
@@ -137,13 +136,9 @@ def test_rows_that_ask_are_answered_as_by_whole_trees():
     whole, part = grow(work), grow(work, asked=asked)
     assert part.work["heals"] > 0
     for one, other in zip(whole.trees, part.trees, strict=True):
-        assert answers(work, one, asked).tobytes() == answers(work, other, asked).tobytes()
-
-
-def answers(work, tree, rows):
-    source = _native.Source(len(rows), work.table.n_columns)
-    source.add_table(work.table._native, rows.astype(np.uint32))
-    return tree.value[tree.apply(source, 1)]
+        source = open_rows(work.table._native, asked)
+        expected, actual = (tree.value[tree.apply(source, 1)] for tree in (one, other))
+        assert expected.tobytes() == actual.tobytes()
 
 
 def add_wide_column(X):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import BASE_SEED, FEW_VALUED, Case, draw_case, draw_rules
-from core_trees import core_rules, grow_core, make_source, make_table
+from core_trees import core_rules, grow_core, make_source, make_table, open_rows
 from mixed_data import CATEGORICAL, make_mixed
 from reference.leave_one_out import leave_one_out as leave_one_out_by_hand
 
@@ -120,8 +120,7 @@ def test_many_rows_are_answered_as_by_trees_with_a_demand(target, columns, n_thr
     rows = np.arange(n_rows, dtype=np.uint32)
     members = [(np.delete(rows, row), None, rules, rows[[row]]) for row in rows]
     trees, _ = _native.grow_family(table, y, n_classes, None, members, "none", 1)
-    source = _native.Source(n_rows, table.n_columns)
-    source.add_table(table)
+    source = open_rows(table)
     expected = np.array([tree.value[tree.apply(source, 1)[k]] for k, tree in enumerate(trees)])
     actual, _ = _native.leave_one_out(table, y, n_classes, None, rules, rows, n_threads)
     assert expected.tobytes() == actual.tobytes()

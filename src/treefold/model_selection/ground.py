@@ -21,7 +21,7 @@ from treefold.rules import make_rules
 from treefold.table import Table, encode
 from treefold.target import Target, select_rows
 
-__all__ = ["Ground", "Training", "open_ground"]
+__all__ = ["Ground", "Training", "open_ground", "read_target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,14 @@ def open_ground(
 ) -> Ground:
     """Encode the data of all splits."""
     start = time.perf_counter()
+    table = encode(X, estimator.categorical_features, n_threads)
+    target = read_target(estimator, y, sample_weight, table.n_rows)
+    return Ground(table, target, time.perf_counter() - start)
+
+
+def read_target(estimator: BaseDecisionTree, y: Any, sample_weight: Any, n_rows: int) -> Target:
+    """Read the targets of all rows; weights of classes depend on the rows of each training set."""
     reader = copy.copy(estimator)
     if hasattr(reader, "class_weight"):
-        reader.class_weight = None  # depends on the rows of each training set
-    table = encode(X, reader.categorical_features, n_threads)
-    target = reader._read_target(y, sample_weight, table.n_rows)
-    return Ground(table, target, time.perf_counter() - start)
+        reader.class_weight = None
+    return reader._read_target(y, sample_weight, n_rows)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 from treefold import _native
 from treefold.estimator import BaseDecisionTree
 from treefold.model_selection.fields import Data, Side, refuse_other_params
-from treefold.model_selection.ground import Ground, open_ground
+from treefold.model_selection.ground import Ground, open_ground, read_target
 from treefold.model_selection.splits import Split
 from treefold.schema import Schema
 from treefold.table import named_columns, open_rows
@@ -29,11 +29,7 @@ __all__ = ["PipelineBatch", "read_truth"]
 
 def read_truth(tree: BaseDecisionTree, y: Any) -> Target:
     """Read the targets of all rows, to number the classes of all splits alike."""
-    reader: BaseDecisionTree = clone(tree)
-    if hasattr(reader, "class_weight"):
-        reader.class_weight = None
-    n_rows = 0 if y is None else _num_samples(y)
-    return reader._read_target(y, None, n_rows)
+    return read_target(tree, y, None, 0 if y is None else _num_samples(y))
 
 
 class _Capture(BaseEstimator):  # type: ignore[misc]
