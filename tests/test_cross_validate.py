@@ -22,7 +22,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, InputError, Table
 from treefold import model_selection as ours
-from treefold.model_selection import fields, plants
+from treefold.model_selection import plants
 from treefold.model_selection.splits import read_splits
 
 DATA = make_data()
@@ -273,27 +273,6 @@ def test_threads_change_nothing(n_jobs):
     assert_same(results, theirs.cross_validate(TREES[1], X, Y, return_estimator=True))
 
 
-@pytest.mark.parametrize("most", [0, 40, 10**6])
-def test_leaves_are_found_for_some_folds_at_a_time(monkeypatch, most):
-    expected = theirs.cross_validate(TREES[0], X, Y, cv=7)
-    monkeypatch.setattr(plants, "_MOST_TEST_ROWS", most)
-    options = {"cv": 7, "return_final_estimator": True}
-    actual = ours.cross_validate(TREES[0], X, Y, **options)
-    np.testing.assert_array_equal(actual["test_score"], expected["test_score"])
-
-
-def test_finding_the_leaves_of_test_rows_is_scoring(monkeypatch):
-    find = fields.SharedField.find_all_leaves
-
-    def find_slowly(self, visits):
-        time.sleep(0.05)
-        return find(self, visits)
-
-    monkeypatch.setattr(fields.SharedField, "find_all_leaves", find_slowly)
-    results = ours.cross_validate(TREES[0], X, Y, cv=4)
-    assert results["score_time"].min() >= 0.05 / 4
-
-
 def test_results_make_a_frame():
     frame = pd.DataFrame(ours.cross_validate(TREES[0], X, Y))
     assert list(frame) == ["fit_time", "score_time", "test_score"]
@@ -316,6 +295,45 @@ def test_draws_from_the_global_state_come_in_the_order_of_the_splits():
         np.random.seed(5)
         results.append(module.cross_validate(tree, X, Y, return_estimator=True))
     assert_same(*results)
+
+
+FOLDED = {
+    "numbers": Y,
+    "bytes": Y.astype(np.uint8),
+    "two": Y > 0,
+    "labels": np.array(["a", "b", "c"])[Y],
+    "list": Y.tolist(),
+    "continuous": NUMBERS,
+    "column": Y.reshape(-1, 1),
+    "rare": np.where(np.arange(len(Y)) == 3, 9, Y),
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("y", FOLDED.values(), ids=FOLDED)
+@pytest.mark.parametrize("kind", [theirs.KFold, theirs.StratifiedKFold])
+@pytest.mark.parametrize("n_splits", [2, 7, 160, 161])
+@pytest.mark.parametrize("state", [None, 3, "a state"])
+def test_folds_are_those_of_the_splitter(y, kind, n_splits, state):
+    def draw(read):
+        seed = np.random.RandomState(2) if state == "a state" else state
+        cv = kind(n_splits, shuffle=state is not None, random_state=seed)
+        return outcome(lambda: list(read(cv)))
+
+    actual, told = draw(lambda cv: read_pairs(cv, y))
+    expected, warned = draw(lambda cv: cv.split(X, y))
+    assert told == warned
+    if isinstance(expected, tuple):  # an error
+        assert actual == expected
+        return
+    for pair, own in zip(actual, expected, strict=True):
+        for rows, other in zip(pair, own, strict=True):
+            assert rows.dtype == other.dtype
+            np.testing.assert_array_equal(rows, other)
+
+
+def read_pairs(cv, y):
+    return [split.pair for split in read_splits(cv, X, y, len(X))]
 
 
 def test_memory_does_not_grow_with_folds_times_rows(monkeypatch):

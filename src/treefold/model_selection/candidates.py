@@ -24,6 +24,7 @@ __all__ += ["find_tree", "freeze", "group_candidates", "plan_runs"]
 Parameters = Mapping[str, Any] | None  # None: the estimator as it is
 
 _RUN_PARAMETERS = ("max_features", "random_state", "categorical_features")
+_PLAIN = frozenset((type(None), bool, int, float, str))
 _NO_MATTER = frozenset((*PATH_PARAMETERS, "n_jobs"))
 
 
@@ -148,16 +149,22 @@ def _is_sound(tree: BaseDecisionTree) -> bool:
 
 def freeze(value: Any) -> Hashable:
     """Make a key of a parameter: equal keys mean the same, and 1 is not 1.0."""
+    if type(value) in _PLAIN:
+        return type(value), value
     if isinstance(value, Mapping):
         return type(value), tuple((freeze(key), freeze(item)) for key, item in value.items())
     if isinstance(value, list | tuple):
         return type(value), tuple(map(freeze, value))
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, np.random.RandomState):
         return np.random.RandomState, freeze(tuple(value.get_state()))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    return (type(value), value) if _has_hash(value) else id(value)
+
+
+def _has_hash(value: Any) -> bool:
     try:
         hash(value)
     except TypeError:
-        return id(value)
-    return type(value), value
+        return False
+    return True
