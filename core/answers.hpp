@@ -50,6 +50,7 @@ public:
     void set_split(size_t, const Split&, size_t) {}
     AnswerSink start_subtree(std::span<const size_t>) const { return *this; }
     void graft(std::span<const size_t>, AnswerSink&&) {}
+    void keep_order(const std::vector<uint32_t>&) {}
 
 private:
     std::shared_ptr<Answers> answers_;

@@ -30,6 +30,7 @@ struct MemberArrays {
     std::optional<Vector<double>> weights;
     const Rules* rules;
     std::optional<Vector<uint32_t>> asked;
+    bool is_whole = false;  // even if rows ask
 };
 
 void require_weights(std::span<const double> weights, size_t n_rows) {
@@ -71,8 +72,9 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
     if (counts_rows_once(member.weights)) member.weights = {};  // its rows say it all
     if (arrays.asked && table.borrows_values())
         throw DataError("rows can only ask a table that keeps its values");
-    member.demand.is_everything = !arrays.asked;
+    member.demand.is_everything = !arrays.asked || arrays.is_whole;
     if (arrays.asked) member.demand.rows = read_rows(span_of(*arrays.asked), n_asking, false);
+    if (member.demand.rows.size() > INT32_MAX) throw DataError("too many rows ask");
     return member;
 }
 
@@ -184,11 +186,13 @@ std::vector<MemberArrays> read_members(const nb::list& members) {
     std::vector<MemberArrays> arrays;
     for (nb::handle member : members) {
         auto fields = nb::cast<nb::tuple>(member);
-        if (fields.size() != 4) throw DataError("a member is (rows, weights, rules, asked)");
+        if (fields.size() != 5)
+            throw DataError("a member is (rows, weights, rules, asked, is_whole)");
         MemberArrays one{{}, {}, nb::cast<const Rules*>(fields[2]), {}};
         if (!fields[0].is_none()) one.rows = nb::cast<Vector<uint32_t>>(fields[0], false);
         if (!fields[1].is_none()) one.weights = nb::cast<Vector<double>>(fields[1], false);
         if (!fields[3].is_none()) one.asked = nb::cast<Vector<uint32_t>>(fields[3], false);
+        one.is_whole = nb::cast<bool>(fields[4]);
         arrays.push_back(std::move(one));
     }
     return arrays;
@@ -200,9 +204,10 @@ nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes
     Grown grown = grow_members(table, {target, n_classes, weights}, read_members(members),
                                parse_sharing(sharing), n_threads, grow,
                                report.is_none() ? nb::handle() : nb::handle(report));
-    nb::list trees;
+    nb::list trees, leaves;
     for (Tree& tree : grown.trees) trees.append(nb::cast(std::move(tree)));
-    return nb::make_tuple(trees, work_to_dict(grown.work));
+    for (std::vector<int64_t>& each : grown.leaves) leaves.append(give(std::move(each)));
+    return nb::make_tuple(trees, leaves, work_to_dict(grown.work));
 }
 
 nb::tuple answer_family(const Table& table, const AnyVector& target, int n_classes,

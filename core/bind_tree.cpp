@@ -70,23 +70,6 @@ void bind_array(nb::class_<Tree>& tree, const char* name, std::vector<T> Tree::*
     });
 }
 
-nb::list apply_to_each(const nb::list& visits, int n_threads) {
-    std::vector<Visit> pairs;
-    std::vector<nb::tuple> kept;  // the list is anybody's
-    for (nb::handle visit : visits) {
-        auto fields = nb::cast<nb::tuple>(visit);
-        if (fields.size() != 2) throw DataError("a visit is (tree, source)");
-        kept.push_back(fields);
-        pairs.push_back(
-            {&nb::cast<const Tree&>(fields[0]), &nb::cast<const OwnedSource&>(fields[1]).source});
-    }
-    std::vector<std::vector<int64_t>> found =
-        run(n_threads, [&](Workers& workers) { return apply_each(pairs, workers); });
-    nb::list leaves;
-    for (std::vector<int64_t>& each : found) leaves.append(give(std::move(each)));
-    return leaves;
-}
-
 }  // namespace
 
 void bind_tree(nb::module_& m) {
@@ -146,7 +129,6 @@ void bind_tree(nb::module_& m) {
     tree.def_prop_ro("category_begin", &category_begin);
     bind_array(tree, "category_words", &Tree::category_words);
     bind_replay(tree);
-    m.def("apply_each", &apply_to_each, "visits"_a, "n_threads"_a);
 }
 
 }  // namespace treefold

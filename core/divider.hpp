@@ -67,7 +67,8 @@ public:
     // The rows that ask.
     void divide_asked(const Part<Target>& node, const Split& split, Part<Target>& left,
                       Part<Target>& right, int worker) {
-        if (asked_.empty()) return;
+        left.asked_begin = left.asked_end = right.asked_begin = right.asked_end = node.asked_begin;
+        if (node.asked_begin == node.asked_end) return;
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
                                   node.asked_end - node.asked_begin);
         const Column& column = shop_.table.columns[split.column];
@@ -78,7 +79,6 @@ public:
                                      [&](uint32_t place) { return asking_rows_[place]; });
         else
             n_left = divide_questions(asked, spare, split, column);
-        left.asked_begin = node.asked_begin;
         left.asked_end = right.asked_begin = node.asked_begin + n_left;
         right.asked_end = node.asked_end;
     }

@@ -17,8 +17,8 @@ struct Questions {
     double at(size_t row, size_t column) const { return lines[row * n_columns + column]; }
 };
 
-// Which rows, of the table or of the questions, want an answer. A node that none of them reaches is not grown: it
-// stays a leaf that describes its rows. Everyone asks, unless rows are named.
+// Which rows, of the table or of the questions, want an answer. Unless everything is wanted, a node that none of them
+// reaches is not grown: it stays a leaf that describes its rows.
 struct Demand {
     bool is_everything = true;
     std::vector<uint32_t> rows;

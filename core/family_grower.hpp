@@ -153,6 +153,24 @@ private:
             shares.push_back(std::move(share));
         }
         Grower<Target, Sink> grower(shop, std::move(asked));
+        std::vector<Part<Target>> roots(shares.begin(), shares.end());
+        grow_roots(shop, grower, seats, std::move(shares), grove, worker);
+        for (size_t k = 0; k < seats.size(); ++k)
+            keep_order(grower, roots[k], *grove[seats[k]->member]);
+    }
+
+    // Those who ask are numbered within their member.
+    void keep_order(const Grower<Target, Sink>& grower, const Part<Target>& root,
+                    Sink& sink) const {
+        std::span<const uint32_t> asked = grower.asked_of(root);
+        std::vector<uint32_t> places(asked.begin(), asked.end());
+        for (uint32_t& place : places) place -= static_cast<uint32_t>(root.asked_begin);
+        sink.keep_order(std::move(places));
+    }
+
+    void grow_roots(Workshop<Target>& shop, Grower<Target, Sink>& grower,
+                    const std::vector<Seat<Target>*>& seats, std::vector<Share<Target>> shares,
+                    std::vector<Sink*>& grove, int worker) {
         for (size_t k = 0; k < seats.size(); ++k) {
             const Member& member = family_.members[seats[k]->member];
             grower.describe(shares[k], *seats[k], member.rows, *grove[seats[k]->member], worker);

@@ -33,9 +33,11 @@ Grown grow(const Table& table, const TargetView& view, Family family, Workers& w
     size_t n_nodes = 0;
     for (const auto& tree : trees) n_nodes += tree->size();
     if (n_nodes > kManyNodes) release_freed();  // targets, layouts, desks
-    Grown grown{std::vector<Tree>(trees.size()), std::move(work)};
+    Grown grown{std::vector<Tree>(trees.size()), std::vector<std::vector<int64_t>>(trees.size()),
+                std::move(work)};
     for (size_t member = 0; member < trees.size(); ++member) {
-        grown.trees[member] = std::move(*trees[member]).in_preorder(view.n_classes);
+        grown.trees[member] =
+            std::move(*trees[member]).in_preorder(view.n_classes, grown.leaves[member]);
         trees[member].reset();
     }
     return grown;

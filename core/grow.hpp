@@ -18,6 +18,7 @@ struct TargetView {
 
 struct Grown {
     std::vector<Tree> trees;  // one per member
+    std::vector<std::vector<int64_t>> leaves;  // by member: of each row that asks
     Work work;
 };
 

@@ -70,6 +70,11 @@ public:
         grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 
+    // Who asks in a part, as it stands now.
+    std::span<const uint32_t> asked_of(const Part<Target>& part) const {
+        return divider_.asked_of(part);
+    }
+
     void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
                   Sink& sink, int worker) {
         part.context = seat.target->context(part.totals, rows);
@@ -417,7 +422,8 @@ private:
     bool finish_pair(const Node<Target>& parent, Part<Target>& pair, Sink& tree, int worker) {
         const Seat<Target>& seat = *parent.seat;
         if (seat.tiny_rows < 2 || !seat.target->counts_rows() || !seat.asks_everything ||
-            seat.rules->max_leaf_nodes != 0 || seat.rules->min_impurity_decrease > 0.0)
+            pair.asked_begin < pair.asked_end || seat.rules->max_leaf_nodes != 0 ||
+            seat.rules->min_impurity_decrease > 0.0)
             return false;
         std::span<const uint32_t> rows = parent.rows_of(pair);
         Split split = finder_.find_pair(pair, seat, rows, worker);

@@ -89,7 +89,7 @@ public:
     size_t size() const { return records_.size(); }
     size_t add_nodes(size_t count) {
         size_t first = records_.add(count);
-        for (size_t k = 0; k < count; ++k) records_[first + k]->split = kNoSplit;
+        for (size_t k = 0; k < count; ++k) records_[first + k]->split = Record::kLeaf;
         values_.add(count);
         if (is_weighted_) weights_.add(count);
         return first;
@@ -99,8 +99,14 @@ public:
         values_.drop(count);
         if (is_weighted_) weights_.drop(count);
     }
-    double* value(size_t node, std::span<const uint32_t>) { return values_[node]; }
+    // Of a node that is described: a leaf, until it has a split.
+    double* value(size_t node, std::span<const uint32_t> asked) {
+        records_[node]->split = Record::kLeaf | static_cast<uint32_t>(asked.size());
+        return values_[node];
+    }
     void close(std::span<const uint32_t>) {}
+    // Once the tree has grown: the places of the rows that ask, leaf by leaf from left to right.
+    void keep_order(std::vector<uint32_t> asked) { asked_ = std::move(asked); }
     void describe(size_t node, const Description& description, int64_t n_rows) {
         if (is_weighted_) *weights_[node] = description.weight;
         records_[node]->impurity = description.impurity;
@@ -169,7 +175,7 @@ public:
             copy_node(subtree, k, here);
             subtree.release_node(k);
             Record& record = *records_[here];
-            if (record.split == kNoSplit) continue;
+            if (record.is_leaf()) continue;
             Cut cut = *subtree.splits_[record.split];
             subtree.splits_.release(record.split);
             cut.children += static_cast<uint32_t>(offset);
@@ -182,7 +188,8 @@ public:
     }
 
     // Gives its memory back while the arrays of the result fill: they need not be there together.
-    Tree in_preorder(int n_classes) && {
+    // leaves: where each row that asks ends.
+    Tree in_preorder(int n_classes, std::vector<int64_t>& leaves) && {
         Tree tree;
         tree.n_classes = n_classes;
         for (const Column& column : table_->columns)
@@ -194,13 +201,17 @@ public:
             int64_t parent;  // whose right child this is, or -1
         };
         std::vector<Visit> stack{{0, -1}};
-        size_t node = 0;
+        leaves.resize(asked_.size());
+        size_t node = 0, n_arrived = 0;
         for (; !stack.empty(); ++node) {
             auto [at, parent] = stack.back();
             stack.pop_back();
             if (node == tree.size()) resize(tree, std::min(node + kStep, records_.size()));
             if (parent >= 0)
                 tree.children_right[static_cast<size_t>(parent)] = static_cast<int32_t>(node);
+            if (records_[at]->is_leaf())
+                for (uint32_t n = records_[at]->n_asked(); n > 0; --n)
+                    leaves[asked_[n_arrived++]] = static_cast<int64_t>(node);
             if (size_t children = write(tree, at, node)) {
                 stack.push_back({children + 1, static_cast<int64_t>(node)});
                 stack.push_back({children, -1});
@@ -211,11 +222,14 @@ public:
     }
 
 private:
-    static constexpr uint32_t kNoSplit = UINT32_MAX;
     struct Record {
+        static constexpr uint32_t kLeaf = uint32_t{1} << 31;
         double impurity;
         uint32_t n_rows;
-        uint32_t split;  // in splits_, or kNoSplit
+        uint32_t split;  // in splits_, or kLeaf and the number of rows that ask
+
+        bool is_leaf() const { return split >= kLeaf; }
+        uint32_t n_asked() const { return split - kLeaf; }
     };
     struct Cut {
         uint64_t place;  // the bits of a threshold, two codes, or where the left set is in sets_
@@ -289,7 +303,7 @@ private:
         tree.children_left[node] = tree.children_right[node] = kLeafChild;
         release_node(at);
         size_t children = 0;
-        if (record.split == kNoSplit) {
+        if (record.is_leaf()) {
             tree.feature[node] = kLeafFeature;
             tree.threshold[node] = kLeafThreshold;
         } else {
@@ -325,6 +339,7 @@ private:
     size_t n_settled_ = 0;  // the splits before this one have what settle() gives
     Lines<double> values_, weights_;
     std::vector<uint64_t> sets_;  // the left sets of categorical splits
+    std::vector<uint32_t> asked_;
 };
 
 // Reads the thresholds in columns that borrow their values, a quarter of the columns at a time.

@@ -278,27 +278,6 @@ std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& work
     return leaves;
 }
 
-// Many trees of few rows: a worker for each at a time, instead of all workers for one tree.
-std::vector<std::vector<int64_t>> apply_each(std::span<const Visit> visits, Workers& workers) {
-    std::vector<std::vector<int64_t>> leaves(visits.size());
-    size_t n_rows = 0;
-    for (const Visit& visit : visits) n_rows += visit.source->n_rows;
-    auto follow = [&](size_t at, Workers& own) {
-        leaves[at] = apply(*visits[at].tree, *visits[at].source, own);
-    };
-    if (n_rows < kTask || visits.size() < 2 * static_cast<size_t>(workers.size()))
-        for (size_t at = 0; at < visits.size(); ++at) follow(at, workers);
-    else
-        workers.for_each(visits.size(), [&](size_t at, int) {
-            Workers itself(1, [&](uint64_t) {
-                workers.check();
-                return false;
-            });
-            follow(at, itself);
-        });
-    return leaves;
-}
-
 DecisionPath decision_path(const Tree& tree, const Source& source, Workers& workers) {
     Walker walker(tree, source);
     std::vector<std::vector<int64_t>> visited(source.n_rows);

@@ -92,11 +92,6 @@ std::vector<double> read_lines(const Source& source);
 
 // The leaf of each row, or all nodes that each row visits.
 std::vector<int64_t> apply(const Tree& tree, const Source& source, Workers& workers);
-struct Visit {
-    const Tree* tree;
-    const Source* source;
-};
-std::vector<std::vector<int64_t>> apply_each(std::span<const Visit> visits, Workers& workers);
 struct DecisionPath {
     std::vector<int64_t> begins, nodes;
 };

@@ -48,7 +48,9 @@ class Workbench:
         kind = DecisionTreeClassifier if self.is_classification else DecisionTreeRegressor
         return kind(categorical_features=self.categorical, **self.params, **params)
 
-    def member(self, rows: Any, asked: Any = None, bag: Any = None, **params: Any) -> Member:
+    def member(
+        self, rows: Any, asked: Any = None, bag: Any = None, is_whole: bool = False, **params: Any
+    ) -> Member:
         """A member with the rules of an estimator fitted on its rows. `bag`: weights of its own."""
         rows = np.asarray(rows, dtype=np.uint32)
         own = self.read_target(rows, bag, **params)
@@ -59,7 +61,7 @@ class Workbench:
             rules.class_multipliers = multipliers
         if asked is not None:
             asked = np.asarray(asked, dtype=np.uint32)
-        return Member(rows, rules, bag, asked)
+        return Member(rows, rules, bag, asked, is_whole)
 
     def read_target(self, rows: np.ndarray, bag: Any, **params: Any) -> Target:
         weights = self.weights if bag is None else bag

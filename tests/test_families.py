@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from core_trees import grow_core, make_table
+from core_trees import grow_core, make_table, open_rows
 from family_cases import draw_family
 from family_trees import SAME, Workbench, draw_folds, visited, without_each
 from hypothesis import HealthCheck, given, settings
@@ -321,6 +321,30 @@ def words(tree, node) -> list[int]:
     return tree.category_words[tree.category_begin[node] : tree.category_begin[node + 1]].tolist()
 
 
+@mode_of
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "asked"])
+@pytest.mark.parametrize("tree", TREES)
+def test_rows_that_ask_are_told_their_leaves(tree, is_whole, sharing):
+    rng = np.random.default_rng(4)
+    for columns, n_threads in zip(COLUMNS, (1, 2, 3, 1), strict=True):
+        work, fold_of = bench(tree, columns=columns), draw_folds(N_ROWS, 9)
+        row_sets = without_each(N_ROWS, fold_of)
+        asked = [rng.integers(0, N_ROWS, 60) for _ in row_sets]  # held out or not, some twice
+        asked[-1] = None
+        members = [
+            work.member(rows, own, is_whole=is_whole)
+            for rows, own in zip(row_sets, asked, strict=True)
+        ]
+        family = work.grow(members, sharing, n_threads)
+        assert family.leaves.pop().size == 0
+        for own, grown, leaves in zip(asked[:-1], family.trees[:-1], family.leaves, strict=True):
+            found = grown.apply(open_rows(work.table._native, own), 1)
+            np.testing.assert_array_equal(leaves, found)
+        if is_whole:
+            for rows, grown in zip(row_sets, family.trees, strict=True):
+                work.assert_same(work.fit_alone(rows), grown)
+
+
 # Hypothesis -------------------------------------------------------------------------------------
 
 
@@ -347,3 +371,13 @@ def test_random_families_get_the_trees_of_their_members(rng, criterion, is_spars
             for name in [*SAME, "value", "n_categories", "category_begin", "category_words"]:
                 want, got = getattr(expected, name), getattr(actual, name)
                 assert want.tobytes() == got.tobytes(), f"{sharing} {name}\n{member}\n{family}"
+        for is_whole in (True, False):
+            assert_leaves(table, target, family, sharing, is_whole)
+
+
+def assert_leaves(table, target, family, sharing, is_whole) -> None:
+    asked = np.arange(table.n_rows, dtype=np.uint32)
+    members = [replace(one, asked=asked, is_whole=is_whole) for one in family.core_members()]
+    grown = grow_family(table, target, members, sharing=sharing)
+    for leaves, tree in zip(grown.leaves, grown.trees, strict=True):
+        assert leaves.tolist() == tree.apply(open_rows(table), 1).tolist(), f"{sharing}\n{family}"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -299,7 +300,7 @@ def test_work_of_several_growths_adds_up(monkeypatch):
 
     def replaced(*arguments, **options):
         family = grow(*arguments, **options)
-        return type(family)(family.trees, family.seconds, next(given))
+        return replace(family, work=next(given))
 
     monkeypatch.setattr(plants, "grow_family", replaced)
     search = ours.GridSearchCV(TREE, {"max_features": [1, 2]}, refit=False).fit(X, Y)

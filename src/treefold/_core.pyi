@@ -140,15 +140,17 @@ def grow_family(
             NDArray[np.float64] | None,
             Rules,
             NDArray[np.uint32] | None,
+            bool,
         ]
     ],
     sharing: str,
     n_threads: int,
     report: Callable[[int], None] | None = None,
-) -> tuple[list[Tree], dict[str, Any]]:
-    """The exact trees of all members (rows, weights, rules, asked), and what was done for them.
-    rows: ascending, None for all. weights: instead of sample_weight. sharing: "none", "overlap"
-    or "folds"; the trees are the same."""
+) -> tuple[list[Tree], list[NDArray[np.int64]], dict[str, Any]]:
+    """The exact trees of all members (rows, weights, rules, asked, is_whole), the leaves of those
+    that asked, and what was done. rows: ascending, None for all. weights: instead of sample_weight.
+    is_whole: grow what nobody who asks reaches, too. sharing: "none", "overlap" or "folds"; the
+    trees are the same."""
 
 def answer_family(
     table: Table,
@@ -161,6 +163,7 @@ def answer_family(
             NDArray[np.float64] | None,
             Rules,
             NDArray[np.uint32] | None,
+            bool,
         ]
     ],
     n_threads: int,
@@ -168,9 +171,6 @@ def answer_family(
 ) -> tuple[list[NDArray[np.float64]], dict[str, Any]]:
     """What the tree of each member says of the rows that ask it (of the questions, or of the table
     if there are none): max(1, n_classes) numbers each, row by row. No tree is kept."""
-
-def apply_each(visits: list[tuple[Tree, Source]], n_threads: int) -> list[NDArray[np.int64]]:
-    """The leaf of each row of each source, in its tree."""
 
 def draw_bag(seed: int, tree: int, n_rows: int) -> NDArray[np.uint32]:
     """How often each of n rows is drawn in n draws with replacement."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Table,
         Tree,
         answer_family,
-        apply_each,
         build,
         draw_bag,
         grow,
@@ -39,12 +38,10 @@ else:
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
     answer_family, draw_bag = _chosen.answer_family, _chosen.draw_bag
-    apply_each = _chosen.apply_each
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
 __all__ += [
     "answer_family",
-    "apply_each",
     "build",
     "draw_bag",
     "grow",

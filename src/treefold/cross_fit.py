@@ -206,7 +206,7 @@ class CrossFit:
         family = grow_family(
             self.ground.table._native,
             self.ground.target,
-            [self.ground.member(training, None) for _, _, training in waiting],
+            [self.ground.member(training) for _, _, training in waiting],
             n_threads=self.judge.n_threads,
             progress=progress,
             work_per_row=_GROWING,

@@ -32,8 +32,10 @@ class Member:
     rows: NDArray[np.uint32]
     rules: _native.Rules
     weights: NDArray[np.float64] | None = None  # of all rows of the table; None: the target's
-    # Rows of the table, or of the questions, that want an answer; None: the whole tree.
+    # Rows of the table, or of the questions, that want an answer: what they do not reach is not
+    # grown, unless the whole tree is wanted too. None: the whole tree.
     asked: NDArray[np.uint32] | None = None
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Family:
     """The grown trees, in the order of the members."""
 
     trees: list[_native.Tree]
+    leaves: list[NDArray[np.int64]]  # of the rows that ask each tree
     seconds: NDArray[np.float64]  # each member's share of the wall time, which they sum to
     work: dict[str, Any] = field(default_factory=dict)
 
@@ -60,7 +63,7 @@ def grow_family(
     mode = choose_sharing(table, target, members, n_threads) if sharing == "auto" else sharing
     n_rows = sum(len(member.rows) for member in members)
     bar = Progress("", 0, verbose=0) if progress is None else progress
-    trees, work = _native.grow_family(
+    trees, leaves, work = _native.grow_family(
         table,
         target.values,
         target.n_classes,
@@ -72,7 +75,7 @@ def grow_family(
     )
     bar.advance(work_per_row * n_rows)
     seconds = time.perf_counter() - start
-    return Family(trees, _divide_time(seconds, trees), {"mode": mode, **work})
+    return Family(trees, leaves, _divide_time(seconds, trees), {"mode": mode, **work})
 
 
 def ask_family(
@@ -101,7 +104,10 @@ def ask_family(
 
 
 def _list_fields(members: Sequence[Member]) -> list[Any]:
-    return [(member.rows, member.weights, member.rules, member.asked) for member in members]
+    return [
+        (member.rows, member.weights, member.rules, member.asked, member.is_whole)
+        for member in members
+    ]
 
 
 def choose_sharing(

@@ -77,11 +77,6 @@ class Field(Protocol):
     def find_leaves(self, tree: _native.Tree, split: Split, side: Side) -> NDArray[np.int64]:
         """Find the leaf of each test row, or of each training row."""
 
-    def find_all_leaves(
-        self, visits: Sequence[tuple[_native.Tree, Split]]
-    ) -> list[NDArray[np.int64]] | None:
-        """Find the leaves of the test rows in all trees at once; None if they have to be read."""
-
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""
 
@@ -162,13 +157,6 @@ class SharedField:
     def find_leaves(self, tree: _native.Tree, split: Split, side: Side) -> NDArray[np.int64]:
         """Find the leaf of each test row, or of each training row."""
         return self.ground.find_leaves(tree, split.rows(side), self._data.n_threads)
-
-    def find_all_leaves(
-        self, visits: Sequence[tuple[_native.Tree, Split]]
-    ) -> list[NDArray[np.int64]] | None:
-        """Find the leaves of the test rows in all trees at once."""
-        rows = [(tree, split.test) for tree, split in visits]
-        return self.ground.find_all_leaves(rows, self._data.n_threads)
 
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""

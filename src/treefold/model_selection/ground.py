@@ -6,7 +6,6 @@ weight are those of a fit on these rows alone.
 
 import copy
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,32 +65,27 @@ class Ground:
             estimator = clone(estimator)  # each fit draws from the state as it was given
         return Training(rows, target, make_rules(estimator, target, self.table.n_columns))
 
-    def member(self, training: Training, asked: NDArray[np.uint32] | None) -> Member:
-        """Make the member of a family that grows on these rows."""
+    def member(
+        self,
+        training: Training,
+        asked: NDArray[np.uint32] | None = None,
+        is_whole: bool = False,
+    ) -> Member:
+        """Make the member of a family that grows on these rows, with those that ask it."""
         own, given = training.target.weights, self.target.weights
         if own is None or (given is not None and np.array_equal(own, given[training.rows])):
-            return Member(training.rows, training.rules, None, asked)
+            return Member(training.rows, training.rules, None, asked, is_whole)
         weights = np.zeros(self.n_rows)  # a class of weight zero: its rows do not exist
         weights[training.rows] = own
-        return Member(training.rows, training.rules, weights, asked)
+        return Member(training.rows, training.rules, weights, asked, is_whole)
 
     def find_leaves(
         self, tree: _native.Tree, rows: NDArray[Any], n_threads: int
     ) -> NDArray[np.int64]:
         """Find the leaf of each of some rows."""
-        return self.find_all_leaves([(tree, rows)], n_threads)[0]
-
-    def find_all_leaves(
-        self, visits: Iterable[tuple[_native.Tree, NDArray[Any]]], n_threads: int
-    ) -> list[NDArray[np.int64]]:
-        """Find the leaf of each of some rows for each of some trees."""
-        sources = [(tree, self._open_rows(rows)) for tree, rows in visits]
-        return _native.apply_each(sources, n_threads)
-
-    def _open_rows(self, rows: NDArray[Any]) -> _native.Source:
         source = _native.Source(len(rows), self.table.n_columns)
         source.add_table(self.table._native, np.ascontiguousarray(rows, dtype=np.uint32))
-        return source
+        return tree.apply(source, n_threads)
 
 
 def open_ground(

@@ -61,7 +61,7 @@ class Judge:
     def judge(self, plant: Plant, split: Split) -> dict[str, list[Any]]:
         """Judge all cells: lists with one entry per cell."""
         n_cells = len(plant.cells)
-        start = time.perf_counter() - plant.seconds_of_leaves
+        start = time.perf_counter()
         leaves = _find_leaves(plant, split, "test") if plant.leaves is None else plant.leaves
         judged: dict[str, list[Any]] = {}
         if self.scoring is not None:

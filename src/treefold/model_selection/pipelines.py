@@ -115,12 +115,6 @@ class PipelineField:
         with named_columns(schema):
             return tree.apply(self._sources[side], self._data.n_threads)
 
-    def find_all_leaves(
-        self, visits: Sequence[tuple[_native.Tree, Split]]
-    ) -> list[NDArray[np.int64]] | None:
-        """None: the test rows have to be transformed and read."""
-        return None
-
     def read_truth(self, split: Split, side: Side) -> NDArray[Any]:
         """Read their targets: numbers of classes, or numbers."""
         truth: NDArray[Any] = self._truth.values[split.rows(side)]

@@ -22,7 +22,6 @@ __all__ = ["Growth", "Plant", "Seed", "count_scoring", "count_work"]
 
 _MOST_ROWS = 2**24  # training rows of the trees that grow at one time, if they are many
 _FEW_TREES = 32
-_MOST_TEST_ROWS = 2**21  # whose leaves are kept at one time: 16 MB
 _GROWING, _SCORING = 100, 1  # work per training row of a tree, per test row of a cell, about
 
 
@@ -46,8 +45,7 @@ class Plant:
     cells: list[Cell]
     tree: _native.Tree
     seconds: float
-    leaves: NDArray[np.int64] | None = None  # of the test rows; None: yet to be found
-    seconds_of_leaves: float = 0.0
+    leaves: NDArray[np.int64] | None  # of the test rows; None: yet to be found
 
     @property
     def has_one_shape(self) -> bool:
@@ -122,7 +120,10 @@ class Growth:
         family = grow_family(
             ground.table._native,
             ground.target,
-            [ground.member(_loosen(sown), _list_asked(field, sown)) for sown in waiting],
+            [
+                ground.member(_loosen(sown), _list_asked(field, sown), _is_whole(sown))
+                for sown in waiting
+            ],
             sharing=self.sharing,
             n_threads=self.n_threads,
             progress=progress,
@@ -130,14 +131,13 @@ class Growth:
         )
         self.add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
-        plants = []
-        for sown, grown, seconds in zip(waiting, family.trees, family.seconds, strict=True):
+        for sown, grown, leaves, seconds in zip(
+            waiting, family.trees, family.leaves, family.seconds, strict=True
+        ):
             tree = _prune(grown, sown.cells)
             own = float(seconds * share) / len(sown.seeds)
-            plants += [
-                Plant(seed, field, sown.training, sown.cells, tree, own) for seed in sown.seeds
-            ]
-        yield from _follow_test_rows(field, plants)
+            for seed, found in zip(sown.seeds, _part_leaves(leaves, sown.seeds), strict=True):
+                yield Plant(seed, field, sown.training, sown.cells, tree, own, found)
 
     def add_work(self, work: dict[str, Any]) -> None:
         """Add the counts of one growth; what is no count is that of the first growth."""
@@ -158,34 +158,6 @@ class _Sown:
     seeds: list[Seed]
     training: Training
     cells: list[Cell]
-
-
-def _follow_test_rows(field: Field, plants: Iterable[Plant]) -> Iterator[Plant]:
-    """Give the plants with the leaves of their test rows, of many plants at a time."""
-    waiting: list[Plant] = []
-    n_rows = 0
-    for plant in plants:
-        waiting.append(plant)
-        n_rows += 0 if plant.seed.split is None else len(plant.seed.split.test)
-        if n_rows > _MOST_TEST_ROWS:
-            yield from _find_leaves(field, waiting)
-            waiting, n_rows = [], 0
-    yield from _find_leaves(field, waiting)
-
-
-def _find_leaves(field: Field, plants: Sequence[Plant]) -> Iterator[Plant]:
-    start = time.perf_counter()
-    visits = [(plant.tree, plant.seed.split) for plant in plants if plant.seed.split is not None]
-    found = field.find_all_leaves(visits)
-    if found is None:
-        yield from plants
-        return
-    seconds = (time.perf_counter() - start) / max(1, len(visits))
-    for plant in plants:
-        if plant.seed.split is None:
-            yield plant
-        else:
-            yield replace(plant, leaves=found.pop(0), seconds_of_leaves=seconds)
 
 
 def count_work(seeds: Sequence[Seed], n_rows: int, train_score: bool) -> int:
@@ -216,15 +188,32 @@ def _find_twins(seeds: Sequence[Seed]) -> list[list[Seed]]:
 
 
 def _list_asked(field: Field, sown: _Sown) -> NDArray[np.uint32] | None:
-    """Name the rows that want an answer, if nothing else is looked at."""
-    needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in sown.cells)
+    """Name the test rows, if the trees know them and stay as they grow."""
+    if _is_pruned(sown.cells):
+        return None
     asked = []
     for seed in sown.seeds:
-        rows = None if seed.is_whole or seed.split is None else field.asked_rows(seed.split)
-        if needs_all or rows is None:
+        rows = None if seed.split is None else field.asked_rows(seed.split)
+        if rows is None:
             return None
         asked.append(rows)
     return np.concatenate(asked)
+
+
+def _is_whole(sown: _Sown) -> bool:
+    """Whether more is looked at than what the test rows reach."""
+    needs_all = any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in sown.cells)
+    return needs_all or any(seed.is_whole for seed in sown.seeds)
+
+
+def _part_leaves(
+    leaves: NDArray[np.int64], seeds: Sequence[Seed]
+) -> Iterable[NDArray[np.int64] | None]:
+    """Give each seed the leaves of its own test rows."""
+    if len(leaves) == 0:
+        return [None] * len(seeds)
+    sizes = [0 if seed.split is None else len(seed.split.test) for seed in seeds]
+    return np.split(leaves, np.cumsum(sizes[:-1])) if len(seeds) > 1 else [leaves]
 
 
 def _add(one: Any, other: Any) -> Any:
@@ -245,8 +234,11 @@ def _loosen(sown: _Sown) -> Training:
 
 def _prune(tree: _native.Tree, cells: list[Cell]) -> _native.Tree:
     """Finish the tree if it is that of every cell: growth knows all limits but this one."""
-    alpha = cells[0].ccp_alpha
-    return tree.prune(alpha) if alpha > 0 and _are_equal(cells) else tree
+    return tree.prune(cells[0].ccp_alpha) if _is_pruned(cells) else tree
+
+
+def _is_pruned(cells: list[Cell]) -> bool:
+    return cells[0].ccp_alpha > 0 and _are_equal(cells)
 
 
 def _are_equal(cells: list[Cell]) -> bool:
