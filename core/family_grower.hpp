@@ -84,12 +84,20 @@ private:
         for (Seat<Target>& seat : seats_)
             if (keeps_orders_of(seat) == keeps_orders) seats.push_back(&seat);
         if (seats.empty()) return;
+        // What takes longest first, or one worker grows it while the others have nothing left.
+        std::stable_sort(seats.begin(), seats.end(),
+                         [&](auto* a, auto* b) { return expected_work(*a) > expected_work(*b); });
         grow_in(seats, keeps_orders, [&](Workshop<Target>& shop) {
             shop.in_tasks = true;
             workers_.for_each(seats.size(), [&](size_t task, int worker) {
                 grow_grove(shop, {seats[task]}, worker);
             });
         });
+    }
+
+    // More of a whole tree is grown than of one that some rows ask.
+    std::pair<bool, size_t> expected_work(const Seat<Target>& seat) const {
+        return {seat.asks_everything, family_.members[seat.member].rows.size()};
     }
 
     void grow_together(const std::vector<Seat<Target>*>& seats) {
