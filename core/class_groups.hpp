@@ -83,6 +83,24 @@ public:
             scan_more<0>(node, column, codes, line_at, findings);
     }
 
+    // Can a division of the groups in two reach the best so far? None is better than the division into all groups: the
+    // quality is convex. (Connect-4, categories: 1.2 times as fast a growth.)
+    template <class LineAt>
+    bool can_reach(size_t n_groups, LineAt&& line_at, double floor) const {
+        double bound = 0;
+        for (size_t k = 0; k < n_groups; ++k) {
+            const Entry* line = line_at(k);
+            double squares = 0, rows = 0;
+            for (size_t label = 0; label < stride(); ++label) {
+                double count = line[label];
+                squares += count * count;
+                rows += count;
+            }
+            if (rows > 0) bound += squares / rows;
+        }
+        return bound * (1 + kSlack) >= floor;
+    }
+
     // Hands a category (or the missing rows) to the exact scan; returns its rows.
     int64_t give(const Entry* line, int64_t* slots) const {
         int64_t rows = 0;

@@ -283,15 +283,20 @@ private:
     void scan(const Job& job, uint32_t at, const Entry* lines, Exact&& exact) {
         const Column& column = job.layout.table->columns[at];
         if (used_.size() < 2) return;
-        if (column.is_categorical && job.node.counts == nullptr)
-            return scan_categories(job, at, column, lines);
-        if (column.is_categorical || used_.back() == column.missing_code()) {
-            exact(at);
-            return;
-        }
         auto line_at = [lines, codes = used_.data(), stride = groups_.stride()](size_t k) {
             return lines + codes[k] * stride;
         };
+        bool has_missing = used_.back() == column.missing_code();
+        if constexpr (Groups::serves_categories)
+            if ((column.is_categorical || has_missing) &&
+                !groups_.can_reach(used_.size(), line_at, job.findings.floor))
+                return;
+        if (column.is_categorical && job.node.counts == nullptr)
+            return scan_categories(job, at, column, lines);
+        if (column.is_categorical || has_missing) {
+            exact(at);
+            return;
+        }
         groups_.scan_cuts(job.node, at, {used_.data(), used_.size()}, line_at, job.findings);
     }
 
