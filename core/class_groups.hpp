@@ -122,6 +122,7 @@ private:
             test.limit = (findings.floor * (1 - kSlack) - squares / test.n) * test.n / 2;
         };
         update_limit();
+        double smallest = smallest_side(node);
         int64_t n_left = 0, ones = 0;
         uint32_t previous = 0;
         for (size_t k = 0; k < codes.size(); ++k) {
@@ -129,7 +130,9 @@ private:
             int64_t n_added = int64_t{line[0]} + line[1];
             if (n_added == 0) continue;
             double left = static_cast<double>(n_left);
-            if (n_left != 0 && test.is_over(test.n * static_cast<double>(ones) - left * n1, left)) {
+            if (test.n - left < smallest) return;
+            if (left >= smallest &&
+                test.is_over(test.n * static_cast<double>(ones) - left * n1, left)) {
                 left_.assign({n_left - ones, ones});
                 decide(node, column, previous, codes[k], findings);
                 update_limit();
@@ -149,7 +152,7 @@ private:
         Lanes own[N == 0 ? 1 : N];
         Lanes* left = N == 0 ? left_lanes_.data() : own;
         std::fill_n(left, n_lanes, Lanes{});
-        double n = node.weight, n_left = 0;
+        double n = node.weight, n_left = 0, smallest = smallest_side(node);
         double limit = findings.floor * (1 - kSlack);
         uint32_t previous = 0;
         for (size_t k = 0; k < codes.size(); ++k) {
@@ -158,21 +161,28 @@ private:
             for (size_t v = 0; v < n_lanes; ++v) added += load(line, v);
             double n_added = sum_lanes(added);
             if (n_added == 0) continue;
-            for (size_t v = 0; v < n_lanes; ++v) {
-                Lanes right = total_lanes_[v] - left[v];
-                a += left[v] * left[v];
-                b += right * right;
-            }
-            double reached = sum_lanes(a * (n - n_left) + b * n_left);
-            if (n_left != 0 && reached >= limit * (n_left * (n - n_left))) {
-                take_counts(left);
-                decide(node, column, previous, codes[k], findings);
-                limit = findings.floor * (1 - kSlack);
+            if (n - n_left < smallest) return;
+            if (n_left >= smallest) {
+                for (size_t v = 0; v < n_lanes; ++v) {
+                    Lanes right = total_lanes_[v] - left[v];
+                    a += left[v] * left[v];
+                    b += right * right;
+                }
+                double reached = sum_lanes(a * (n - n_left) + b * n_left);
+                if (reached >= limit * (n_left * (n - n_left))) {
+                    take_counts(left);
+                    decide(node, column, previous, codes[k], findings);
+                    limit = findings.floor * (1 - kSlack);
+                }
             }
             for (size_t v = 0; v < n_lanes; ++v) left[v] += load(line, v);
             n_left += n_added;
             previous = codes[k];
         }
+    }
+
+    static double smallest_side(const NodeView<Target>& node) {
+        return static_cast<double>(std::max<int64_t>(1, node.rules.min_samples_leaf));
     }
 
     // Lanes v of a line hold four labels; the last ones end with the line, and leave out what came before.
@@ -209,10 +219,9 @@ private:
                 left_[first_label(v) + lane] = static_cast<int64_t>(left[v][lane]);
     }
 
+    // A cut with both sides large enough.
     void decide(const NodeView<Target>& node, uint32_t column, uint32_t code, uint32_t next_code,
                 Findings& findings) {
-        int64_t n_left = total_of(left_), smallest = node.rules.min_samples_leaf;
-        if (n_left < smallest || static_cast<int64_t>(node.weight) - n_left < smallest) return;
         subtract(totals_, left_, right_);
         double quality = class_quality(Criterion::gini, left_, right_, 0, node.target.logs);
         if (quality >= findings.floor)
