@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "family.hpp"
 #include "rows.hpp"
@@ -75,6 +76,7 @@ struct Node : Part<Target> {
     std::shared_ptr<Group<Target>> group;
     std::unique_ptr<Birth<Target>> birth;  // not yet born
     uint64_t signature = 0;  // groups that the same rows reach have the same one (healing.hpp)
+    std::optional<size_t> lone;  // only this share of the group, to go on alone
 
     bool is_ahead() const {
         return birth != nullptr || group != nullptr;
@@ -186,6 +188,7 @@ struct Desk {
         node->group.reset();
         node->birth.reset();
         node->signature = 0;
+        node->lone.reset();
         used_nodes.push_back(std::move(node));
     }
 };

@@ -120,6 +120,21 @@ def test_many_trees_beside_each_other_are_those_grown_alone(tree):
 # Other families ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("sharing", ["overlap", "folds"])
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("tree", ["gini", "regression"])
+def test_few_members_out_of_many_part(tree, n_threads, sharing):
+    n_rows, n_folds = 600, 40
+    work = bench(tree, columns="continuous", n_rows=n_rows)
+    row_sets = without_each(n_rows, draw_folds(n_rows, n_folds))
+    family = work.grow([work.member(rows) for rows in row_sets], sharing, n_threads)
+    for rows, grown in zip(row_sets, family.trees, strict=True):
+        work.assert_same(work.fit_alone(rows), grown)
+    n_nodes = family.work["nodes_by_members"]
+    assert n_nodes[-1] > 0
+    assert n_nodes[2:7].sum() == 0  # a sixth of 41
+
+
 def nested_rows(n_rows: int, n_folds: int) -> list[np.ndarray]:
     fold_of, rows = draw_folds(n_rows, n_folds), np.arange(n_rows)
     pairs = [(a, b) for a in range(n_folds) for b in range(a, n_folds)]
