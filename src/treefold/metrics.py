@@ -78,7 +78,9 @@ class Answers:
         scores = np.empty(len(self.node_of))
         for part, nodes in self.blocks():
             costs = cost_of(nodes)
-            if self.weights is None:
+            if self.weights is None and costs.dtype == bool:
+                scores[part] = np.count_nonzero(costs, axis=1) / costs.shape[1]
+            elif self.weights is None:
                 scores[part] = costs.mean(axis=1, dtype=np.float64)
             else:
                 scores[part] = (costs * self.weights).sum(axis=1) / self.weights.sum()

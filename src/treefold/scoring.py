@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection._validation import _score
 from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _routing_enabled
@@ -88,7 +89,10 @@ class Scoring:
 def resolve_scoring(estimator: Any, scoring: Any = None, error_score: Any = np.nan) -> Scoring:
     """Read `scoring=`: None, a name, a callable, several names, or a dict of scorers."""
     raises = isinstance(error_score, str) and error_score == "raise"
-    scorer = check_scoring(estimator, scoring=scoring, raise_exc=raises)
+    if scoring is None and isinstance(estimator, BaseEstimator) and hasattr(estimator, "score"):
+        scorer = _PassthroughScorer(estimator)  # as check_scoring would, in a tenth of the time
+    else:
+        scorer = check_scoring(estimator, scoring=scoring, raise_exc=raises)
     scorers = scorer._scorers if isinstance(scorer, _MultimetricScorer) else {"score": scorer}
     is_classifier = get_tags(estimator).estimator_type == "classifier"
     found = {name: recognise(one) for name, one in scorers.items()}

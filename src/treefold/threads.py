@@ -1,12 +1,14 @@
 """How many threads a call may use."""
 
 import os
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import joblib
+from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 
 from treefold.exceptions import ParameterError
@@ -51,8 +53,28 @@ def effective_n_jobs(n_jobs: Any) -> int:
         )
     if n_jobs == 0:
         raise ParameterError("n_jobs=0 has no meaning. Give 1 for one thread, -1 for all cores.")
-    count = int(joblib.effective_n_jobs(n_jobs))
+    count = _count_jobs(n_jobs)
     return max(1, min(count, _openmp_limit() or count))
+
+
+_LASTING = 1.0  # seconds that a count of CPUs is good for
+_counts: dict[Hashable, tuple[float, int]] = {}  # with the time until which they are
+
+
+def _count_jobs(n_jobs: Any) -> int:
+    """Ask joblib, but not again for what it reads files for: 0.1 ms, where a small
+    cross-validation takes 4.
+    """
+    if n_jobs is None or n_jobs > 0:
+        return int(joblib.effective_n_jobs(n_jobs))
+    backend, _ = get_active_backend()
+    limit = os.environ.get("LOKY_MAX_CPU_COUNT")
+    key = (int(n_jobs), type(backend), getattr(backend, "nesting_level", None), limit)
+    until, count = _counts.get(key, (0.0, 0))
+    if time.monotonic() >= until:
+        count = int(joblib.effective_n_jobs(n_jobs))
+        _counts[key] = (time.monotonic() + _LASTING, count)
+    return count
 
 
 def _openmp_limit() -> int | None:
