@@ -332,6 +332,24 @@ def test_folds_are_those_of_the_splitter(y, kind, n_splits, state):
             np.testing.assert_array_equal(rows, other)
 
 
+class UncountedFolds(theirs.KFold):
+    """A splitter of somebody's own, that does not say beforehand how many folds there are."""
+
+    n_splits = property(lambda self: None, lambda self, value: None)
+
+    def split(self, X, y=None, groups=None):
+        return theirs.KFold(4).split(X, y, groups)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 4
+
+
+def test_splitters_of_somebodys_own_are_asked():
+    expected = theirs.cross_validate(TREES[0], X, Y, cv=theirs.KFold(4))
+    actual = ours.cross_validate(TREES[0], X, Y, cv=UncountedFolds())
+    np.testing.assert_array_equal(actual["test_score"], expected["test_score"])
+
+
 def read_pairs(cv, y):
     return [split.pair for split in read_splits(cv, X, y, len(X))]
 

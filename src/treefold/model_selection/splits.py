@@ -100,7 +100,8 @@ def _number_folds(
     takes five times as long. None if the splitter has to be asked.
     """
     has_params = any(value is not None for value in split_params.values())
-    if has_params or not getattr(cv, "n_splits", 0) <= min(n_rows, _MOST_FOLDS):
+    is_known = type(cv) in (KFold, StratifiedKFold)
+    if has_params or not is_known or cv.n_splits > min(n_rows, _MOST_FOLDS):
         return None
     if type(cv) is KFold:
         fold_of = np.empty(n_rows, dtype=np.uint16)
@@ -108,9 +109,7 @@ def _number_folds(
             fold_of[test] = fold
         return fold_of
     is_plain = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biu"
-    if type(cv) is StratifiedKFold and is_plain:
-        return np.asarray(cv._make_test_folds(X, y), dtype=np.uint16)
-    return None
+    return np.asarray(cv._make_test_folds(X, y), dtype=np.uint16) if is_plain else None
 
 
 def _read_split(given_train: Any, given_test: Any, n_rows: int) -> Split:
