@@ -55,7 +55,20 @@ public:
         }
     }
 
-    // The same as rows, patterns and layouts only.
+    // A node for each share, which goes on alone when its turn comes.
+    template <class Consider>
+    void part(const Node<Target>& node, Consider&& consider) {
+        for (size_t at = 0; at < node.group->shares.size(); ++at) {
+            auto lone = std::make_unique<Node<Target>>();
+            lone->group = node.group;
+            lone->lone = at;
+            lone->depth = node.depth;
+            lone->key = node.key;
+            consider(std::move(lone));
+        }
+    }
+
+    // Both children of a fork as rows, patterns and layouts only.
     void divide(const Birth<Target>& birth, int worker, Group<Target>& left, Group<Target>& right) {
         uint8_t* ways = choose_ways(birth, worker, left, right);
         divide_layout(birth.parent->layout, ways, left.layout, right.layout);

@@ -43,6 +43,7 @@ public:
         std::iota(asked_.begin(), asked_.end(), 0u);
     }
 
+    std::span<const uint32_t> asked() const { return asked_; }
     // Who asks in this node, by place in the list of all who ask.
     std::span<const uint32_t> asked_of(const Part<Target>& part) const {
         return {asked_.data() + part.asked_begin, part.asked_end - part.asked_begin};

@@ -161,19 +161,22 @@ private:
             shares.push_back(std::move(share));
         }
         Grower<Target, Sink> grower(shop, std::move(asked));
-        std::vector<Part<Target>> roots(shares.begin(), shares.end());
         grow_roots(shop, grower, seats, std::move(shares), grove, worker);
-        for (size_t k = 0; k < seats.size(); ++k)
-            keep_order(grower, roots[k], *grove[seats[k]->member]);
+        keep_order(grower.asked(), seats, grove);
     }
 
-    // Those who ask are numbered within their member.
-    void keep_order(const Grower<Target, Sink>& grower, const Part<Target>& root,
-                    Sink& sink) const {
-        std::span<const uint32_t> asked = grower.asked_of(root);
-        std::vector<uint32_t> places(asked.begin(), asked.end());
-        for (uint32_t& place : places) place -= static_cast<uint32_t>(root.asked_begin);
-        sink.keep_order(std::move(places));
+    // Those who ask stand member after member, and are numbered within theirs.
+    void keep_order(std::span<const uint32_t> asked, const std::vector<Seat<Target>*>& seats,
+                    std::vector<Sink*>& grove) const {
+        uint32_t begin = 0;
+        for (const Seat<Target>* seat : seats) {
+            auto n_asking = static_cast<uint32_t>(family_.members[seat->member].demand.rows.size());
+            std::span<const uint32_t> own = asked.subspan(begin, n_asking);
+            std::vector<uint32_t> places(own.begin(), own.end());
+            for (uint32_t& place : places) place -= begin;
+            grove[seat->member]->keep_order(std::move(places));
+            begin += n_asking;
+        }
     }
 
     void grow_roots(Workshop<Target>& shop, Grower<Target, Sink>& grower,

@@ -15,9 +15,9 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "births.hpp"
+#include "branches.hpp"
 #include "divider.hpp"
 #include "finder.hpp"
 #include "forker.hpp"
@@ -73,10 +73,8 @@ public:
         grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 
-    // Who asks in a part, as it stands now.
-    std::span<const uint32_t> asked_of(const Part<Target>& part) const {
-        return divider_.asked_of(part);
-    }
+    // The places of all who ask, in the order in which they lie now.
+    std::span<const uint32_t> asked() const { return divider_.asked(); }
 
     void describe(Part<Target>& part, const Seat<Target>& seat, std::span<const uint32_t> rows,
                   Sink& sink, int worker) {
@@ -166,7 +164,7 @@ private:
         else if (node.group->shares.size() == 1)
             grow_alone(node, grove, worker);
         else if (is_worth_little(*node.group))
-            part_ways(node, consider);
+            births_.part(node, consider);
         else if (!open_group(node, grove, worker))
             return;
         else if (node.group->heals)
@@ -197,7 +195,7 @@ private:
     // Subtrees, each a task with trees of its own that are grafted on afterwards.
     void grow_set_aside(std::vector<NodePtr>& nodes, Grove& grove) {
         if (nodes.empty()) return;
-        std::vector<std::vector<Branch>> branches(nodes.size());
+        std::vector<std::vector<Branch<Sink>>> branches(nodes.size());
         shop_.in_tasks = true;
         if (n_root_rows_ >= kManyRows)  // tasks have fewer
             for (Desk<Target>& desk : shop_.desks) desk.scratch.forget_rows();
@@ -205,52 +203,21 @@ private:
             return n_cells(*a) > n_cells(*b);
         });
         shop_.workers.for_each(nodes.size(), [&](size_t at, int worker) {
-            branches[at] = list_branches(*nodes[at]);
+            branches[at] = list_branches<Sink>(*nodes[at]);
             Grove local(grove.size(), nullptr);
-            for (Branch& branch : branches[at]) {
+            for (Branch<Sink>& branch : branches[at]) {
                 branch.tree.emplace(grove[branch.member]->start_subtree(branch.records));
                 local[branch.member] = &*branch.tree;
             }
             grow_from(list_one(std::move(nodes[at])), local, nullptr, worker);
         });
         shop_.in_tasks = false;
-        for (std::vector<Branch>& task : branches) {
-            for (Branch& branch : task)
+        for (std::vector<Branch<Sink>>& task : branches) {
+            for (Branch<Sink>& branch : task)
                 grove[branch.member]->graft(branch.records, std::move(*branch.tree));
             task.clear();
         }
         nodes.clear();
-    }
-
-    // What a task grows of one member: subtrees below some of its nodes.
-    struct Branch {
-        size_t member;
-        std::vector<size_t> records;
-        std::optional<Sink> tree;
-    };
-
-    // The branches of a node, whose parts are numbered anew in the order of the records.
-    static std::vector<Branch> list_branches(Node<Target>& node) {
-        std::vector<Branch> branches;
-        auto add = [&](Part<Target>& part, const Seat<Target>& seat) {
-            auto found = std::find_if(branches.begin(), branches.end(), [&](const Branch& branch) {
-                return branch.member == seat.member;
-            });
-            if (found == branches.end())
-                found = branches.insert(branches.end(), {seat.member, {}, std::nullopt});
-            found->records.push_back(part.record);
-            part.record = found->records.size() - 1;
-        };
-        if (node.lone)
-            add(node.group->shares[*node.lone], *node.group->shares[*node.lone].seat);
-        else if (node.group)
-            for (Share<Target>& share : node.group->shares) add(share, *share.seat);
-        else if (!node.birth)
-            add(node, *node.seat);
-        else
-            for (ForkSide<Target>* side : {&node.birth->fork().left, &node.birth->fork().right})
-                for (Share<Target>& share : side->shares) add(share, *share.seat);
-        return branches;
     }
 
     // Waiting tasks keep the layouts of their parents.
@@ -408,33 +375,21 @@ private:
 
     // A group of one member has the layout that it needs.
     void grow_alone(Node<Target>& node, Grove& grove, int worker) {
-        Group<Target>& group = *node.group;
-        NodePtr root = make_root(group.shares[0], group.layout);
-        root->depth = node.depth;
-        root->key = node.key;
-        grow_from(list_one(std::move(root)), grove, nullptr, worker);
+        grow_share(node, 0, node.group->layout, grove, worker);
     }
 
-    // Each share goes on alone, when its turn comes.
-    template <class Consider>
-    void part_ways(const Node<Target>& node, Consider&& consider) {
-        for (size_t at = 0; at < node.group->shares.size(); ++at) {
-            auto lone = std::make_unique<Node<Target>>();
-            lone->group = node.group;
-            lone->lone = at;
-            lone->depth = node.depth;
-            lone->key = node.key;
-            consider(std::move(lone));
-        }
-    }
+    // The same for a share of a larger group.
     void grow_lone(Node<Target>& node, Grove& grove, int worker) {
         Layout layout;
         group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
         Metered bytes(shop_.meter, layout.nbytes());
-        NodePtr root = make_root(node.group->shares[*node.lone], layout);
+        grow_share(node, *node.lone, layout, grove, worker);
+    }
+
+    void grow_share(Node<Target>& node, size_t at, Layout& layout, Grove& grove, int worker) {
+        NodePtr root = make_root(node.group->shares[at], layout);
         root->depth = node.depth;
         root->key = node.key;
-        node.group.reset();
         grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 

@@ -18,6 +18,9 @@ __all__ = ["effective_n_jobs", "map_in_threads"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_LASTING = 1.0  # seconds that a count of CPUs is good for
+_counts: dict[Hashable, tuple[float, int]] = {}  # with the time until which they are
+
 
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
@@ -55,10 +58,6 @@ def effective_n_jobs(n_jobs: Any) -> int:
         raise ParameterError("n_jobs=0 has no meaning. Give 1 for one thread, -1 for all cores.")
     count = _count_jobs(n_jobs)
     return max(1, min(count, _openmp_limit() or count))
-
-
-_LASTING = 1.0  # seconds that a count of CPUs is good for
-_counts: dict[Hashable, tuple[float, int]] = {}  # with the time until which they are
 
 
 def _count_jobs(n_jobs: Any) -> int:

@@ -1,7 +1,7 @@
 """From settings and splits to full trees, and from a full tree to each of its cells."""
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -208,12 +208,13 @@ def _is_whole(sown: _Sown) -> bool:
 
 def _part_leaves(
     leaves: NDArray[np.int64], seeds: Sequence[Seed]
-) -> Iterable[NDArray[np.int64] | None]:
-    """Give each seed the leaves of its own test rows."""
-    if len(leaves) == 0:
-        return [None] * len(seeds)
-    sizes = [0 if seed.split is None else len(seed.split.test) for seed in seeds]
-    return np.split(leaves, np.cumsum(sizes[:-1])) if len(seeds) > 1 else [leaves]
+) -> Iterator[NDArray[np.int64] | None]:
+    """Give each seed the leaves of its own test rows, if these have asked."""
+    begin = 0
+    for seed in seeds:
+        end = begin + (0 if seed.split is None else len(seed.split.test))
+        yield leaves[begin:end] if len(leaves) > 0 else None
+        begin = end
 
 
 def _add(one: Any, other: Any) -> Any:
