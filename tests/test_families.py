@@ -360,6 +360,24 @@ def test_rows_that_ask_are_told_their_leaves(tree, is_whole, sharing):
                 work.assert_same(work.fit_alone(rows), grown)
 
 
+@mode_of
+@pytest.mark.parametrize("target", ["two classes", "regression"])
+def test_rows_that_ask_are_told_the_leaves_of_pairs(target, sharing):
+    """Columns without gaps and full trees: nodes of two rows, which are finished at once where
+    nobody asks."""
+    data = make_mixed(N_ROWS)
+    X = np.random.default_rng(0).normal(size=(N_ROWS, 3))
+    work = Workbench(X, data.targets[target])
+    members = [
+        work.member(rows, np.arange(N_ROWS), is_whole=True)
+        for rows in without_each(N_ROWS, draw_folds(N_ROWS, 3))
+    ]
+    family = work.grow(members, sharing)
+    for tree, leaves in zip(family.trees, family.leaves, strict=True):
+        assert (tree.n_node_samples[tree.feature >= 0] == 2).any()
+        np.testing.assert_array_equal(leaves, tree.apply(open_rows(work.table._native), 1))
+
+
 # Hypothesis -------------------------------------------------------------------------------------
 
 
