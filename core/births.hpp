@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "group.hpp"
+#include "kept.hpp"
 #include "random.hpp"
 #include "workshop.hpp"
 
@@ -17,7 +17,7 @@ class Births {
 public:
     using NodePtr = NodePointer<Target>;
 
-    explicit Births(Workshop<Target>& shop) : shop_(shop) {}
+    explicit Births(Workshop<Target>& shop) : shop_(shop), keeper_(shop) {}
 
     // Gives a node for each fork to `consider`. The parent's layout is needed until the last fork is
     // born: forks of few members come first.
@@ -68,10 +68,12 @@ public:
         }
     }
 
-    // Both children of a fork as rows, patterns and layouts only.
+    // Both children of a fork as rows, patterns, layouts and histograms only.
     void divide(const Birth<Target>& birth, int worker, Group<Target>& left, Group<Target>& right) {
         uint8_t* ways = choose_ways(birth, worker, left, right);
         divide_layout(birth.parent->layout, ways, left.layout, right.layout);
+        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
+            keeper_.hand_on(*birth.parent, birth.fork(), left, right, shop_.desk(worker).work);
     }
 
 private:
@@ -135,6 +137,7 @@ private:
     }
 
     Workshop<Target>& shop_;
+    Keeper<Target> keeper_;
 };
 
 }  // namespace treefold

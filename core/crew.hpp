@@ -1,12 +1,4 @@
-// The shares of a group that are searched together, one lane each.
-//
-// Rows are counted in slots, by the lanes that they count for:
-//   slot k below n_lanes   everybody but lane k: in a cross-validation, the rows of one fold
-//   the next slot          everybody
-//   further slots          the other patterns
-// What counts for a lane is then all rows without its own slot, which is one subtraction of vectors for all lanes; of the
-// other patterns, only those that have rows are added. Where hardly any pattern lacks a single lane (the inner folds of a
-// nested cross-validation lack pairs of strata) the slots of lanes are left out.
+// The shares of a group that are searched together, one lane each. Their rows are counted in slots (slots.hpp).
 #pragma once
 
 #include <cstring>
@@ -39,13 +31,11 @@ private:
 template <class Target>
 class Crew {
 public:
-    static constexpr size_t kMostSlots = 4096;  // of more, lanes have too little in common
-
     const Group<Target>* group = nullptr;
     std::vector<size_t> shares;  // lane -> share
     std::vector<NodeView<Target>> views;  // per lane
     size_t n_lanes = 0;  // shares, filled up to whole vectors
-    size_t n_slots = 0;  // a multiple of eight
+    size_t n_slots = 0;
     LaneArray ones;  // (slot, lane): does it count?
     const uint16_t* slot_of_row = nullptr;  // per row of the table
 
@@ -53,29 +43,19 @@ public:
         return ones[slot_of_row[row] * n_lanes + lane] != 0.0;
     }
     const Lanes* line(uint32_t row) const { return ones.data() + slot_of_row[row] * (n_lanes / 4); }
-    uint16_t slot_of(uint32_t pattern) const { return slot_of_[pattern]; }
+    uint16_t slot_of(uint32_t pattern) const { return static_cast<uint16_t>(slots_.of(pattern)); }
 
     // Once the shares are known. False: there are too many slots.
     bool number_slots() {
         const Patterns& patterns = group->patterns;
-        n_lanes = (shares.size() + 3) / 4 * 4;
-        lacking_.resize(patterns.size());
-        size_t n_lone = 0;
-        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
-            n_lone += (lacking_[pattern] = find_lacking(pattern)) < n_lanes;
-        n_lone_ = kLoneShare * n_lone >= shares.size() ? n_lanes : 0;
-        n_slots = n_lone_ + 1;
-        slot_of_.resize(patterns.size());
-        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
-            slot_of_[pattern] = static_cast<uint16_t>(number_slot(lacking_[pattern]));
-        n_odd_end_ = n_slots;
-        n_slots = (n_slots + 7) / 8 * 8;
-        if (n_slots > kMostSlots) return false;
+        slots_.number(patterns, shares);
+        n_lanes = slots_.n_lanes(), n_slots = slots_.n_slots();
+        if (n_slots > SlotNumbers::kMost) return false;
         ones.assign(n_slots * n_lanes);
         for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
             for (size_t lane = 0; lane < shares.size(); ++lane)
                 if (patterns.has(pattern, shares[lane]))
-                    ones[slot_of_[pattern] * n_lanes + lane] = 1.0;
+                    ones[slots_.of(pattern) * n_lanes + lane] = 1.0;
         return true;
     }
 
@@ -91,15 +71,16 @@ public:
         if (is_zero(sums)) return 0;
         uint32_t all = sum_lanes(sums);
         uint32_t n_odd = 0;
-        for (size_t slot = n_lone_ + 1; slot < n_odd_end_; ++slot) n_odd += slots[slot];
+        for (size_t slot = slots_.n_lone() + 1; slot < slots_.n_used(); ++slot)
+            n_odd += slots[slot];
         size_t n_vectors = n_lanes / 4;
         double n_even = all - n_odd;
         for (size_t v = 0; v < n_vectors; ++v) {
             IntLanes4 lacking{};
-            if (n_lone_ != 0) std::memcpy(&lacking, slots + 4 * v, sizeof lacking);
+            if (slots_.n_lone() != 0) std::memcpy(&lacking, slots + 4 * v, sizeof lacking);
             lanes[v] = n_even - __builtin_convertvector(lacking, Lanes);
         }
-        for (size_t slot = n_lone_ + 1; n_odd != 0; ++slot) {
+        for (size_t slot = slots_.n_lone() + 1; n_odd != 0; ++slot) {
             if (slots[slot] == 0) continue;
             n_odd -= slots[slot];
             double count = slots[slot];
@@ -111,35 +92,14 @@ public:
 
     // The same for one lane, if all rows are known.
     uint32_t to_lane(const uint32_t* slots, uint32_t all, uint32_t lane) const {
-        uint32_t count = n_lone_ != 0 ? all - slots[lane] : all;
-        for (size_t slot = n_lone_ + 1; slot < n_odd_end_; ++slot)
+        uint32_t count = slots_.n_lone() != 0 ? all - slots[lane] : all;
+        for (size_t slot = slots_.n_lone() + 1; slot < slots_.n_used(); ++slot)
             if (ones[slot * n_lanes + lane] == 0.0) count -= slots[slot];
         return count;
     }
 
 private:
-    static constexpr size_t kLoneShare = 4;  // of the lanes, one in so many needs its slot
-    static constexpr uint32_t kSeveral = UINT32_MAX;
-
-    // The lane that a pattern lacks; n_lanes if none, kSeveral if more.
-    uint32_t find_lacking(uint32_t pattern) const {
-        auto found = static_cast<uint32_t>(n_lanes);
-        for (uint32_t lane = 0; lane < shares.size(); ++lane) {
-            if (group->patterns.has(pattern, shares[lane])) continue;
-            if (found != n_lanes) return kSeveral;
-            found = lane;
-        }
-        return found;
-    }
-    size_t number_slot(uint32_t lacking) {
-        if (lacking == n_lanes) return n_lone_;
-        return lacking < n_lone_ ? lacking : n_slots++;
-    }
-
-    size_t n_lone_ = 0;  // slots of lanes
-    size_t n_odd_end_ = 0;
-    std::vector<uint16_t> slot_of_;  // per pattern
-    std::vector<uint32_t> lacking_;
+    SlotNumbers slots_;
 };
 
 }  // namespace treefold

@@ -223,9 +223,11 @@ private:
         group->patterns = Patterns(shares.size());
         size_t n_words = group->patterns.n_words();
         std::vector<uint64_t> sets(table_.n_rows * n_words);
-        for (size_t k = 0; k < shares.size(); ++k)
+        for (size_t k = 0; k < shares.size(); ++k) {
+            uint64_t *words = sets.data() + k / 64, bit = uint64_t{1} << (k % 64);
             for (uint32_t row : family_.members[shares[k].seat->member].rows)
-                sets[row * n_words + k / 64] |= uint64_t{1} << (k % 64);
+                words[row * n_words] |= bit;
+        }
         std::vector<uint32_t> rows(table_.n_rows);
         group->pattern_of.resize(table_.n_rows);
         size_t n_rows = 0;

@@ -136,6 +136,18 @@ private:
     std::array<uint32_t, 256> codes_;
 };
 
+// visit(i, codes): the line of row_at(i) from the few-valued column `first` on. Lines are fetched before they are needed.
+template <class RowAt, class Visit>
+void visit_lines(const Plan& plan, size_t n_rows, size_t first, RowAt&& row_at, Visit&& visit) {
+    constexpr size_t kAhead = 16;  // rows
+    const uint8_t* lines = plan.few_codes.data() + first;
+    const size_t width = plan.few_columns.size();
+    for (size_t i = 0; i < n_rows; ++i) {
+        if (i + kAhead < n_rows) __builtin_prefetch(lines + row_at(i + kAhead) * width);
+        visit(i, lines + row_at(i) * width);
+    }
+}
+
 template <class Groups>
 class FewSearch {
 public:
@@ -248,18 +260,17 @@ private:
     }
 
     void fill(const Job& job, size_t first) {
-        constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
         std::span<const uint32_t> rows = job.node.rows;
         RowCells cells(starts_, groups_.stride());
         groups_.with_rows([&](auto&& row) {
-            for (size_t i = 0; i < rows.size(); ++i) {
-                if (i + kAhead < rows.size())
-                    __builtin_prefetch(job.layout.few_line(rows[i + kAhead]) + first);
-                const auto added = row(i);
-                Entry* place = groups_.place(histogram_.data(), i);
-                cells.visit(job.layout.few_line(rows[i]) + first,
-                            [&](uint32_t offset) { Groups::add(place + offset, added); });
-            }
+            visit_lines(
+                job.layout, rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
+                [&](size_t i, const uint8_t* codes) {
+                    const auto added = row(i);
+                    Entry* place = groups_.place(histogram_.data(), i);
+                    cells.visit(codes,
+                                [&](uint32_t offset) { Groups::add(place + offset, added); });
+                });
         });
     }
 
@@ -333,21 +344,19 @@ private:
 inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
                        std::span<const uint32_t> rows, size_t first, size_t last,
                        uint32_t* histogram) {
-    constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
     size_t n_classes = target.width();
     std::vector<uint32_t> starts;
     for (size_t k = first; k < last; ++k)
         starts.push_back(layout.few_starts[k] * static_cast<uint32_t>(n_classes));
     RowCells cells(std::move(starts), n_classes);
     auto count_all = [&](auto&& count_of) {
-        for (size_t i = 0; i < rows.size(); ++i) {
-            if (i + kAhead < rows.size())
-                __builtin_prefetch(layout.few_line(rows[i + kAhead]) + first);
-            uint32_t* labelled = histogram + target.classes[rows[i]];
-            const uint32_t count = count_of(rows[i]);
-            cells.visit(layout.few_line(rows[i]) + first,
-                        [&](uint32_t offset) { labelled[offset] += count; });
-        }
+        visit_lines(
+            layout, rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
+            [&, rows, classes = target.classes.data()](size_t i, const uint8_t* codes) {
+                uint32_t* labelled = histogram + classes[rows[i]];
+                const uint32_t count = count_of(rows[i]);
+                cells.visit(codes, [=](uint32_t offset) { labelled[offset] += count; });
+            });
     };
     if (target.counts)
         count_all([counts = target.counts->data()](uint32_t row) { return counts[row]; });
@@ -355,9 +364,9 @@ inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
         count_all([](uint32_t) { return uint32_t{1}; });
 }
 
-// Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting.
-inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_classes) {
-    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_classes &&
+// Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting. n_entries: per code.
+inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_entries) {
+    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_entries &&
            n_rows > 64;
 }
 

@@ -21,7 +21,7 @@ public:
 
     Cells(const Group<Target>& group, const Column& column, const Bins& bins, const Target& target,
           bool signs_rows)
-        : n_bins(bins.size()), bin_of(std::make_shared<std::vector<uint32_t>>(group.n_rows())),
+        : n_bins(bins.size()), bin_of(std::make_shared<Words>(group.n_rows())),
           n_rows(group.patterns.size() * n_bins), width_(target.width()),
           slots_(n_rows.size() * width_) {
         if (column.is_categorical) {
@@ -51,7 +51,7 @@ public:
     }
 
     size_t n_bins;
-    std::shared_ptr<std::vector<uint32_t>> bin_of;  // per row of the group
+    std::shared_ptr<Words> bin_of;  // per row of the group
     std::vector<int64_t> n_rows;   // per cell
     std::vector<Arrival> arrivals;  // per bin, if asked for
 
@@ -299,7 +299,18 @@ private:
             if (side.child_of[cell] != Patterns::kNone)
                 side.n_rows += static_cast<size_t>(cells.n_rows[cell]);
         }
+        if (!group_.kept.empty()) list_along(side, from);
         from.clear();
+    }
+    void list_along(ForkSide<Target>& side, const std::vector<size_t>& from) const {
+        side.along.resize(group_.patterns.size());
+        std::vector<uint64_t> set(side.patterns.n_words());
+        for (uint32_t pattern = 0; pattern < group_.patterns.size(); ++pattern) {
+            std::fill(set.begin(), set.end(), 0);
+            for (size_t k = 0; k < from.size(); ++k)
+                if (group_.patterns.has(pattern, from[k])) set[k / 64] |= uint64_t{1} << (k % 64);
+            side.along[pattern] = side.patterns.find(set.data());
+        }
     }
 
     const Table& table_;

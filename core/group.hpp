@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "patterns.hpp"
+#include "slots.hpp"
 #include "workshop.hpp"
 
 namespace treefold {
@@ -89,6 +89,9 @@ struct ForkSide {
     std::vector<Share<Target>> shares;  // those that grow on
     Patterns patterns;  // over them
     std::vector<uint32_t> child_of;  // (pattern, bin) of the parent -> pattern of the child
+    // Where histograms are kept: pattern of the parent -> pattern of the child without those who do not go on,
+    // kNone if no row has it.
+    std::vector<uint32_t> along;
     size_t n_rows = 0;  // that count for one of them
     Arrival arrival;
 };
@@ -97,7 +100,7 @@ template <class Target>
 struct Fork {
     size_t n_shares = 0;
     size_t n_bins = 0;
-    std::shared_ptr<const std::vector<uint32_t>> bin_of;  // per row of the group
+    std::shared_ptr<const Words> bin_of;  // per row of the group
     ForkSide<Target> left, right;
 };
 
@@ -105,8 +108,9 @@ template <class Target>
 struct Group {
     std::vector<Share<Target>> shares;
     Patterns patterns;
-    std::vector<uint32_t> pattern_of;  // per row of the layout
+    Words pattern_of;  // per row of the layout
     Layout layout;
+    KeptHistogram kept;
     std::vector<Fork<Target>> forks;
     Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
@@ -115,7 +119,7 @@ struct Group {
 
     size_t n_rows() const { return layout.rows.size(); }
     size_t nbytes() const {
-        return layout.nbytes() + pattern_of.size() * sizeof(uint32_t) +
+        return layout.nbytes() + (pattern_of.size() + kept.entries.size()) * sizeof(uint32_t) +
                shares.size() * sizeof(Share<Target>);
     }
 

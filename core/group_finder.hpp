@@ -6,6 +6,7 @@
 #pragma once
 
 #include "finder.hpp"
+#include "kept.hpp"
 #include "shared_few.hpp"
 
 namespace treefold {
@@ -16,7 +17,7 @@ public:
     using Slot = typename Target::Slot;
 
     GroupFinder(Workshop<Target>& shop, Finder<Target>& finder)
-        : shop_(shop), finder_(finder), tools_(shop.desks.size()) {}
+        : shop_(shop), finder_(finder), keeper_(shop), tools_(shop.desks.size()) {}
 
     // One split per share; it does not exist where the share stays a leaf.
     std::vector<Split> find(Node<Target>& node, int worker) {
@@ -40,6 +41,15 @@ public:
         return splits;
     }
 
+    // What a group has kept of one share (kept.hpp).
+    std::vector<uint32_t> extract(const Group<Target>& group, size_t share, size_t n_rows,
+                                  Work& work) const {
+        if constexpr (kKeeps)
+            return keeper_.extract(group, share, n_rows, work);
+        else
+            return {};
+    }
+
     // A share's own part of a group's layout; returns its rows.
     size_t derive_share(const Group<Target>& group, size_t share, Desk<Target>& desk,
                         Layout& layout) {
@@ -57,6 +67,7 @@ public:
 private:
     static constexpr bool kHasKernels =
         std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
+    static constexpr bool kKeeps = std::is_same_v<Target, ClassTarget<int64_t>>;
 
     // What each worker needs for groups, used for node after node.
     struct Tools {
@@ -70,7 +81,7 @@ private:
     };
 
     // Nobody, if no kernel serves the group.
-    Crew<Target>& gather_crew(const Group<Target>& group, int worker) {
+    Crew<Target>& gather_crew(Group<Target>& group, int worker) {
         Tools& tools = tools_[static_cast<size_t>(worker)];
         Crew<Target>& crew = tools.crew;
         crew.group = &group;
@@ -86,8 +97,15 @@ private:
             crew.shares.push_back(share);
             crew.views.push_back(view);
         }
-        if (!crew.number_slots()) crew.shares.clear(), crew.views.clear();
-        if (crew.shares.empty() || !looks_at_rows(group)) return crew;
+        if (crew.shares.size() < 2 || !crew.number_slots()) crew.shares.clear(), crew.views.clear();
+        if (crew.shares.empty()) return crew;
+        if constexpr (kKeeps) {
+            if (crew.shares.size() == group.shares.size())
+                keeper_.keep(group);
+            else
+                group.kept = {};
+        }
+        if (!looks_at_rows(group)) return crew;
         tools.slots.resize(shop_.table.n_rows);
         crew.slot_of_row = tools.slots.data();
         for (size_t k = 0; k < group.n_rows(); ++k)
@@ -101,6 +119,7 @@ private:
         if (!std::is_same_v<Target, ClassTarget<int64_t>> || layout.n_orders != 0 ||
             !layout.root_stretches.empty())
             return true;
+        if (!group.kept.empty()) return false;
         size_t n_classes = group.shares[0].totals.slots.size();
         for (size_t k = 0; k < layout.n_few_numeric; ++k)
             if (sorts_rows(group, k, n_classes)) return true;
@@ -224,7 +243,7 @@ private:
         const Layout& layout = group.layout;
         size_t n_cells = (layout.few_starts[k + 1] - layout.few_starts[k]) * n_labels;
         return k < layout.n_few_numeric && layout.class_bits != 0 && 2 * group.n_rows() < n_cells &&
-               !has_missing(layout, layout.few_columns[k]);
+               group.kept.empty() && !has_missing(layout, layout.few_columns[k]);
     }
     void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,
                      Desk<Target>& desk, Tools& tools) {
@@ -347,6 +366,7 @@ private:
 
     Workshop<Target>& shop_;
     Finder<Target>& finder_;
+    Keeper<Target> keeper_;
     std::vector<Tools> tools_;  // per worker
 };
 

@@ -229,7 +229,8 @@ private:
             if (kept != nullptr && kept != last) bytes += kept->nbytes();
             last = kept;
         }
-        uint64_t root = 4 * n_root_rows_ * (shop_.plan.n_orders + 1);
+        uint64_t root = n_root_rows_ * (4 * (shop_.plan.n_orders + 1) +
+                                        2 * shop_.plan.few_columns.size());  // and a histogram
         if (bytes > kWaitingLayouts * root) grow_set_aside(nodes, grove);
     }
 
@@ -366,6 +367,7 @@ private:
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
             if (side.shares.empty()) continue;
             roots.push_back(make_root(side.shares[0], is_left ? left.layout : right.layout));
+            roots.back()->histogram = std::move((is_left ? left : right).kept.entries);
             roots.back()->depth = node.depth + 1;
             roots.back()->key = child_key(node.key, is_left);
         }
@@ -375,19 +377,24 @@ private:
 
     // A group of one member has the layout that it needs.
     void grow_alone(Node<Target>& node, Grove& grove, int worker) {
-        grow_share(node, 0, node.group->layout, grove, worker);
+        grow_share(node, 0, node.group->layout, std::move(node.group->kept.entries), grove, worker);
     }
 
     // The same for a share of a larger group.
     void grow_lone(Node<Target>& node, Grove& grove, int worker) {
         Layout layout;
-        group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
+        size_t n_rows =
+            group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
         Metered bytes(shop_.meter, layout.nbytes());
-        grow_share(node, *node.lone, layout, grove, worker);
+        grow_share(node, *node.lone, layout,
+                   group_finder_.extract(*node.group, *node.lone, n_rows, shop_.desk(worker).work),
+                   grove, worker);
     }
 
-    void grow_share(Node<Target>& node, size_t at, Layout& layout, Grove& grove, int worker) {
+    void grow_share(Node<Target>& node, size_t at, Layout& layout, std::vector<uint32_t> histogram,
+                    Grove& grove, int worker) {
         NodePtr root = make_root(node.group->shares[at], layout);
+        root->histogram = std::move(histogram);
         root->depth = node.depth;
         root->key = node.key;
         grow_from(list_one(std::move(root)), grove, nullptr, worker);

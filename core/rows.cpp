@@ -111,6 +111,7 @@ void PlanOwner::line_up_few(Workers& workers) {
     const Table& table = *plan_.table;
     size_t width = few_columns_.size();
     few_codes_.resize(width * table.n_rows + kLinePadding);
+    std::fill_n(few_codes_.end() - kLinePadding, kLinePadding, 0);
     constexpr size_t kStretch = 4096;
     auto codes_of = [&](size_t k) { return table.columns[few_columns_[k]].codes.narrow.data(); };
     workers.for_each((table.n_rows + kStretch - 1) / kStretch, [&](size_t task, int) {

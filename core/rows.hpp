@@ -71,7 +71,7 @@ private:
     Plan plan_;
     std::vector<int32_t> order_of_;
     std::vector<uint32_t> few_columns_, few_starts_, other_columns_;
-    std::vector<uint8_t> few_codes_;
+    std::vector<uint8_t, Unfilled<uint8_t>> few_codes_;
 };
 
 struct Layout : Plan {

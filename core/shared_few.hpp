@@ -15,6 +15,7 @@ public:
         list_labels();
         prepare_lanes();
         stride_ = crew.n_slots * classes_.size();
+        if (!crew.group->kept.empty()) return;
         const std::vector<uint32_t>& rows = layout().rows;
         const int32_t* classes = crew.views[0].target.classes.data();
         offset_.resize(rows.size());
@@ -30,13 +31,13 @@ public:
     void search(size_t first, size_t last, Scratch<int64_t>& scratch,
                 std::vector<Findings>& findings, Exact&& exact) {
         while (first < last) {
-            if (n_codes(first) * stride_ > kMostEntries) {
+            if (!is_kept() && n_codes(first) * stride_ > kMostEntries) {
                 for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
                     exact(layout().few_columns[first], lane);
                 ++first;
                 continue;
             }
-            size_t next = count(first, last);
+            size_t next = is_kept() ? look_up(first, last) : count(first, last);
             bounds_.resize((next - first) * crew_->n_lanes);
             for (size_t k = first; k < next; ++k) bound_column(k, k - first);
             for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
@@ -52,12 +53,13 @@ private:
     static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
     const Layout& layout() const { return crew_->group->layout; }
+    bool is_kept() const { return !crew_->group->kept.empty(); }
     size_t n_codes(size_t k) const { return layout().few_starts[k + 1] - layout().few_starts[k]; }
     const Column& column_of(size_t k) const {
         return layout().table->columns[layout().few_columns[k]];
     }
 
-    // Classes that somebody has.
+    // Classes that somebody has, or all, as in kept histograms.
     void list_labels() {
         size_t n_classes = crew_->views[0].totals.slots.size();
         label_start_.assign(n_classes, 0);
@@ -66,7 +68,7 @@ private:
                 label_start_[k] |= static_cast<uint32_t>(view.totals.slots[k] != 0);
         classes_.clear();
         for (size_t k = 0; k < n_classes; ++k) {
-            if (label_start_[k] == 0) continue;
+            if (label_start_[k] == 0 && !is_kept()) continue;
             label_start_[k] = static_cast<uint32_t>(classes_.size() * crew_->n_slots);
             classes_.push_back(k);
         }
@@ -98,19 +100,30 @@ private:
             starts_.push_back(static_cast<uint32_t>(n_entries));
             n_entries += n_codes(next) * stride_;
         } while (++next < last && n_entries + n_codes(next) * stride_ <= kEntries);
-        histogram_.assign(n_entries, 0);
+        counted_.assign(n_entries, 0);
+        histogram_ = counted_.data();
         all_.resize(n_entries / crew_->n_slots);
-        const std::vector<uint32_t>& rows = layout().rows;
+        std::span<const uint32_t> rows = layout().rows;
         RowCells cells(starts_, stride_);
-        constexpr size_t kAhead = 16;  // rows whose codes are fetched before they are needed
-        for (size_t i = 0; i < rows.size(); ++i) {
-            if (i + kAhead < rows.size())
-                __builtin_prefetch(layout().few_line(rows[i + kAhead]) + first);
-            uint32_t* place = histogram_.data() + offset_[i];
-            cells.visit(layout().few_line(rows[i]) + first,
-                        [place](uint32_t offset) { ++place[offset]; });
-        }
+        visit_lines(
+            layout(), rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
+            [&cells, entries = counted_.data(), offsets = offset_.data()](size_t i,
+                                                                          const uint8_t* codes) {
+                uint32_t* place = entries + offsets[i];
+                cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
+            });
         return next;
+    }
+
+    // The same where the group has kept them.
+    size_t look_up(size_t first, size_t last) {
+        const uint32_t* starts = layout().few_starts.data();
+        starts_.clear();
+        for (size_t k = first; k < last; ++k)
+            starts_.push_back(static_cast<uint32_t>((starts[k] - starts[first]) * stride_));
+        histogram_ = crew_->group->kept.entries.data() + starts[first] * stride_;
+        all_.resize((starts[last] - starts[first]) * classes_.size());
+        return last;
     }
 
     // An upper bound of the quality of a column's cuts or sets for each lane, all lanes at once.
@@ -140,7 +153,7 @@ private:
         used_.clear(), used_all_.clear();
         lane_lines_.resize(n * n_labels * n_vectors_);
         Lanes* lanes = lane_lines_.data();
-        const uint32_t* slots = histogram_.data() + starts_[k];
+        const uint32_t* slots = histogram_ + starts_[k];
         uint32_t* all = all_.data() + starts_[k] / n_slots;
         for (uint32_t code = 0; code < n; ++code, slots += stride_, all += n_labels) {
             uint32_t any = 0;
@@ -295,7 +308,7 @@ private:
         codes_.clear();
         lines_.resize(n * n_labels);
         uint32_t* line = lines_.data();
-        const uint32_t* slots = histogram_.data() + starts_[at];
+        const uint32_t* slots = histogram_ + starts_[at];
         const uint32_t* all = all_.data() + starts_[at] / n_slots;
         for (uint32_t code = 0; code < n; ++code, slots += stride_, all += n_labels) {
             uint32_t any = 0;
@@ -336,7 +349,8 @@ private:
     std::vector<size_t> classes_;  // per label
     std::vector<uint32_t> offset_;  // per row of the group: label and slot
     std::vector<uint32_t> starts_;  // per column
-    std::vector<uint32_t> histogram_;  // (column, code, label, slot)
+    std::vector<uint32_t> counted_;  // here, unless the group has kept it
+    const uint32_t* histogram_ = nullptr;  // (column, code, label, slot)
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
     std::vector<uint32_t> used_;  // codes of one column that some row has
     std::vector<const uint32_t*> used_all_;  // where in all_ these are

@@ -23,7 +23,7 @@ def bench(tree="gini") -> Workbench:
 
 
 COUNTERS = {"rows_scanned", "statistic_updates", "serial_statistic_updates", "split_evaluations"}
-COUNTERS |= {"nodes_grown", "forks", "heals", "peak_bytes"}
+COUNTERS |= {"nodes_grown", "forks", "heals", "histograms_handed_on", "peak_bytes"}
 LISTS = {"nodes_by_members", "distinct_tests_per_level"}
 
 
@@ -65,6 +65,28 @@ def test_auto_shares_among_many_members_that_can_be_searched_together(
     for asked in (None, np.arange(0, 300, 7)):
         members = [work.member(rows, asked) for rows in row_sets]
         assert work.grow(members, "auto", n_threads).work["mode"] == mode
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_wide", "n_folds", "n_threads", "mode"),
+    [
+        ((1100, 80), 4, 10, 1, "folds"),
+        ((1100, 80), 4, 10, 2, "none"),
+        ((1100, 80), 4, 20, 2, "folds"),
+        ((1100, 80), 4, 5, 1, "none"),
+        ((1100, 80), 12, 10, 1, "none"),
+        ((1100, 40), 0, 10, 1, "none"),
+        ((1000, 80), 0, 10, 1, "none"),
+    ],
+)
+def test_auto_shares_wide_tables_that_are_mostly_binary(shape, n_wide, n_folds, n_threads, mode):
+    n_rows, n_columns = shape
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (n_rows, n_columns)).astype(float)
+    X[:, :n_wide] = rng.normal(size=(n_rows, n_wide))
+    work = Workbench(X, rng.integers(0, 2, n_rows), params={"max_depth": 3})
+    members = [work.member(rows) for rows in without_each(n_rows, draw_folds(n_rows, n_folds))]
+    assert work.grow(members, "auto", n_threads).work["mode"] == mode
 
 
 def grow_counted(tree, sharing, n_folds=5, n_threads=1):
