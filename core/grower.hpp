@@ -234,14 +234,16 @@ private:
         if (bytes > kWaitingLayouts * root) grow_set_aside(nodes, grove);
     }
 
-    // Not when the best leaf anywhere is divided next.
+    // A small part of all rows of all members (ten folds together, two threads: Adult, Letter and MAGIC 1.2 times as fast as if
+    // it were of the rows alone). Not when the best leaf anywhere is divided next.
     bool is_task(const Node<Target>& node) const {
         if (node.group) return node.lone || node.group->shares.size() == 1;
         if (node.birth && node.birth->is_single()) return true;
         auto n_workers = static_cast<size_t>(shop_.workers.size());
-        size_t n_rows = node.birth ? node.birth->n_rows() : node.size();
+        size_t n_rows =  // of each member
+            node.birth ? node.birth->n_rows() * node.birth->fork().n_shares : node.size();
         bool is_best_first = node.seat != nullptr && node.seat->rules->max_leaf_nodes != 0;
-        return !is_best_first && n_rows * 4 * n_workers < n_root_rows_;
+        return !is_best_first && n_rows * 4 * n_workers < n_root_rows_ * n_root_members_;
     }
 
     // Finds the node's split and describes its children. False: the node stays a leaf.
