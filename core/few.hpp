@@ -366,8 +366,9 @@ inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
 
 // Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting. n_entries: per code.
 inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_entries) {
-    return n_rows * layout.few_columns.size() >= 2 * size_t{layout.few_starts.back()} * n_entries &&
-           n_rows > 64;
+    size_t n_few = layout.few_columns.size();
+    return n_few != 0 && n_rows > 64 &&
+           n_rows * n_few >= 2 * size_t{layout.few_starts.back()} * n_entries;
 }
 
 // Which search of few-valued columns a target has; the wide ones have none.
