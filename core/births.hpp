@@ -17,7 +17,7 @@ class Births {
 public:
     using NodePtr = NodePointer<Target>;
 
-    explicit Births(Workshop<Target>& shop) : shop_(shop), keeper_(shop) {}
+    Births(Workshop<Target>& shop, const Keeper<Target>& keeper) : shop_(shop), keeper_(keeper) {}
 
     // Gives a node for each fork to `consider`. The parent's layout is needed until the last fork is
     // born: forks of few members come first.
@@ -72,7 +72,7 @@ public:
     void divide(const Birth<Target>& birth, int worker, Group<Target>& left, Group<Target>& right) {
         uint8_t* ways = choose_ways(birth, worker, left, right);
         divide_layout(birth.parent->layout, ways, left.layout, right.layout);
-        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
+        if constexpr (Keeper<Target>::kServes)
             keeper_.hand_on(*birth.parent, birth.fork(), left, right, shop_.desk(worker).work);
     }
 
@@ -137,7 +137,7 @@ private:
     }
 
     Workshop<Target>& shop_;
-    Keeper<Target> keeper_;
+    const Keeper<Target>& keeper_;
 };
 
 }  // namespace treefold

@@ -340,15 +340,19 @@ private:
     std::vector<Entry> histogram_;  // all zero between searches
 };
 
+// Where rows count in kept histograms of the few-valued columns first .. last - 1.
+inline RowCells cells_of(const Plan& plan, size_t first, size_t last, size_t stride) {
+    std::vector<uint32_t> starts;
+    for (size_t k = first; k < last; ++k)
+        starts.push_back(static_cast<uint32_t>(plan.few_starts[k] * stride));
+    return RowCells(std::move(starts), stride);
+}
+
 // Kept histograms: rows, as often as they count, by (column, code, class) of the few-valued columns first .. last - 1.
 inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
                        std::span<const uint32_t> rows, size_t first, size_t last,
                        uint32_t* histogram) {
-    size_t n_classes = target.width();
-    std::vector<uint32_t> starts;
-    for (size_t k = first; k < last; ++k)
-        starts.push_back(layout.few_starts[k] * static_cast<uint32_t>(n_classes));
-    RowCells cells(std::move(starts), n_classes);
+    RowCells cells = cells_of(layout, first, last, target.width());
     auto count_all = [&](auto&& count_of) {
         visit_lines(
             layout, rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },

@@ -16,8 +16,8 @@ class GroupFinder {
 public:
     using Slot = typename Target::Slot;
 
-    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder)
-        : shop_(shop), finder_(finder), keeper_(shop), tools_(shop.desks.size()) {}
+    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder, const Keeper<Target>& keeper)
+        : shop_(shop), finder_(finder), keeper_(keeper), tools_(shop.desks.size()) {}
 
     // One split per share; it does not exist where the share stays a leaf.
     std::vector<Split> find(Node<Target>& node, int worker) {
@@ -41,15 +41,6 @@ public:
         return splits;
     }
 
-    // What a group has kept of one share (kept.hpp).
-    std::vector<uint32_t> extract(const Group<Target>& group, size_t share, size_t n_rows,
-                                  Work& work) const {
-        if constexpr (kKeeps)
-            return keeper_.extract(group, share, n_rows, work);
-        else
-            return {};
-    }
-
     // A share's own part of a group's layout; returns its rows.
     size_t derive_share(const Group<Target>& group, size_t share, Desk<Target>& desk,
                         Layout& layout) {
@@ -67,7 +58,6 @@ public:
 private:
     static constexpr bool kHasKernels =
         std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
-    static constexpr bool kKeeps = std::is_same_v<Target, ClassTarget<int64_t>>;
 
     // What each worker needs for groups, used for node after node.
     struct Tools {
@@ -99,7 +89,7 @@ private:
         }
         if (crew.shares.size() < 2 || !crew.number_slots()) crew.shares.clear(), crew.views.clear();
         if (crew.shares.empty()) return crew;
-        if constexpr (kKeeps) {
+        if constexpr (Keeper<Target>::kServes) {
             if (crew.shares.size() == group.shares.size())
                 keeper_.keep(group);
             else
@@ -366,7 +356,7 @@ private:
 
     Workshop<Target>& shop_;
     Finder<Target>& finder_;
-    Keeper<Target> keeper_;
+    const Keeper<Target>& keeper_;
     std::vector<Tools> tools_;  // per worker
 };
 

@@ -45,8 +45,8 @@ public:
     using Grove = std::vector<Sink*>;  // by member
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
-        : shop_(shop), finder_(shop), group_finder_(shop, finder_), births_(shop),
-          divider_(shop, std::move(asked)) {}
+        : shop_(shop), finder_(shop), keeper_(shop), group_finder_(shop, finder_, keeper_),
+          births_(shop, keeper_), divider_(shop, std::move(asked)) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
         auto root = std::make_unique<Node<Target>>();
@@ -388,9 +388,10 @@ private:
         size_t n_rows =
             group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
         Metered bytes(shop_.meter, layout.nbytes());
-        grow_share(node, *node.lone, layout,
-                   group_finder_.extract(*node.group, *node.lone, n_rows, shop_.desk(worker).work),
-                   grove, worker);
+        std::vector<uint32_t> histogram;
+        if constexpr (Keeper<Target>::kServes)
+            histogram = keeper_.extract(*node.group, *node.lone, n_rows, shop_.desk(worker).work);
+        grow_share(node, *node.lone, layout, std::move(histogram), grove, worker);
     }
 
     void grow_share(Node<Target>& node, size_t at, Layout& layout, std::vector<uint32_t> histogram,
@@ -456,6 +457,7 @@ private:
 
     Workshop<Target>& shop_;
     Finder<Target> finder_;
+    Keeper<Target> keeper_;
     GroupFinder<Target> group_finder_;
     Births<Target> births_;
     Divider<Target> divider_;

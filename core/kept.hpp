@@ -3,7 +3,7 @@
 // Of the children of a fork only the rows of the smaller side are counted, in the slots of the parent. The larger side takes
 // what remains, and each child finds its slots in those of the parent: a row that goes one way for all has the parent's
 // pattern there, without those who do not go on. Rows that go both ways are moved one by one. What is left of a
-// single share is the histogram that the node of a single tree keeps. (Ten folds together, one thread: Internet Ads 1.9
+// single share is the histogram that the node of a single tree keeps. (Ten folds together, one thread: Internet Ads 1.75
 // times as fast, Mushroom 1.15, Connect-4 and Adult 1.04.)
 #pragma once
 
@@ -16,6 +16,8 @@ namespace treefold {
 template <class Target>
 class Keeper {
 public:
+    static constexpr bool kServes = std::is_same_v<Target, ClassTarget<int64_t>>;
+
     explicit Keeper(Workshop<Target>& shop) : shop_(shop) {}
 
     // Counts the rows of a group whose shares all have kernels, if it is large enough and has inherited nothing.
@@ -28,9 +30,10 @@ public:
         group.kept.entries.assign(shape.n_entries(group.kept.slots), 0);
         std::vector<uint32_t> all(group.n_rows());
         std::iota(all.begin(), all.end(), 0);
-        in_columns(all.size(), [&](size_t first, size_t last) {
+        shop_.for_few_columns(all.size(), [&](size_t first, size_t last) {
             count(group, all, first, last, group.kept.entries.data());
         });
+        group.bytes = Metered();  // off the meter first, or the layout would count twice
         group.bytes = Metered(shop_.meter, group.nbytes());
     }
 
@@ -43,13 +46,13 @@ public:
         Heir larger(parent, is_left_larger ? fork.left : fork.right);
         Heir smaller(parent, is_left_larger ? fork.right : fork.left);
         if (!shape.is_worth(larger.side.n_rows, larger.kept.slots)) return;
-        Moves moves = list_moves(parent, fork, larger.side, smaller.side);
+        Moves moves = list_moves(parent, Fates(fork, larger.side, smaller.side));
         if (moves.n_rows() > larger.side.n_rows) return;
         larger.kept.entries.resize(shape.n_entries(larger.kept.slots));
         bool keeps_smaller = shape.is_worth(smaller.side.n_rows, smaller.kept.slots);
         if (keeps_smaller) smaller.kept.entries.resize(shape.n_entries(smaller.kept.slots));
         std::vector<uint32_t> moved(parent.kept.entries.size());
-        in_columns(moves.n_rows(), [&](size_t first, size_t last) {
+        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
             count(parent, moves.rows, first, last, moved.data());
             size_t begin = shape.n_lines(first), end = shape.n_lines(last);
             larger.add(parent.kept.entries, begin, end);
@@ -165,58 +168,52 @@ private:
         return slots;
     }
 
-    // run(first, last) for all few-valued columns, by all workers if there is enough to do.
-    template <class Run>
-    void in_columns(size_t n_rows, Run&& run) const {
-        size_t n_few = shop_.plan.few_columns.size();
-        if (!shop_.is_shared(n_rows * n_few)) return run(0, n_few);
-        size_t n_tasks = shop_.desks.size();
-        shop_.workers.for_each(n_tasks, [&](size_t task, int) {
-            run(n_few * task / n_tasks, n_few * (task + 1) / n_tasks);
-        });
-    }
+    // What becomes of the rows of one pattern and bin: they are not in the larger child, or not where their pattern says.
+    static constexpr uint8_t kIsMoved = 1, kIsMended = 2;
 
-    static Moves list_moves(const Group<Target>& parent, const Fork<Target>& fork,
-                            const ForkSide<Target>& larger, const ForkSide<Target>& smaller) {
-        constexpr uint32_t kNone = Patterns::kNone;
-        constexpr uint8_t kIsMoved = 1, kIsMended = 2;
-        std::vector<uint8_t> fates(larger.child_of.size());  // per pattern and bin
-        auto is_moved = [&](size_t cell) { return (fates[cell] & kIsMoved) != 0; };
-        auto from_larger = [&](size_t cell) {
-            return is_moved(cell) ? kNone : larger.along[cell / fork.n_bins];
-        };
-        auto from_smaller = [&](size_t cell) {
-            return is_moved(cell) ? smaller.along[cell / fork.n_bins] : kNone;
-        };
-        for (size_t cell = 0; cell < fates.size(); ++cell) {
-            uint32_t in_larger = larger.child_of[cell], in_smaller = smaller.child_of[cell];
-            if (in_larger == kNone &&
-                (in_smaller != kNone || larger.along[cell / fork.n_bins] != kNone))
-                fates[cell] = kIsMoved;
-            if (in_larger != from_larger(cell) || in_smaller != from_smaller(cell))
-                fates[cell] |= kIsMended;
+    // Both sides of a fork, by cell (pattern and bin).
+    struct Fates {
+        const Fork<Target>& fork;
+        const ForkSide<Target>&larger, &smaller;
+        std::vector<uint8_t> of;
+
+        Fates(const Fork<Target>& fork, const ForkSide<Target>& larger,
+              const ForkSide<Target>& smaller)
+            : fork(fork), larger(larger), smaller(smaller), of(larger.child_of.size()) {
+            constexpr uint32_t kNone = Patterns::kNone;
+            for (size_t cell = 0; cell < of.size(); ++cell) {
+                uint32_t in_larger = larger.child_of[cell], in_smaller = smaller.child_of[cell];
+                if (in_larger == kNone &&
+                    (in_smaller != kNone || larger.along[cell / fork.n_bins] != kNone))
+                    of[cell] = kIsMoved;
+                if (in_larger != from_larger(cell) || in_smaller != from_smaller(cell))
+                    of[cell] |= kIsMended;
+            }
         }
+        bool is_moved(size_t cell) const { return (of[cell] & kIsMoved) != 0; }
+        uint32_t from_larger(size_t cell) const {
+            return is_moved(cell) ? Patterns::kNone : larger.along[cell / fork.n_bins];
+        }
+        uint32_t from_smaller(size_t cell) const {
+            return is_moved(cell) ? smaller.along[cell / fork.n_bins] : Patterns::kNone;
+        }
+    };
+
+    static Moves list_moves(const Group<Target>& parent, const Fates& fates) {
         Moves moves;
         moves.rows.resize(parent.n_rows() + 1);
-        size_t n_moved = 0;
-        const uint32_t *pattern_of = parent.pattern_of.data(), *bin_of = fork.bin_of->data();
+        size_t n_moved = 0, n_bins = fates.fork.n_bins;
+        const uint32_t *pattern_of = parent.pattern_of.data(), *bin_of = fates.fork.bin_of->data();
         for (uint32_t k = 0; k < parent.n_rows(); ++k) {
-            size_t cell = pattern_of[k] * fork.n_bins + bin_of[k];
+            size_t cell = pattern_of[k] * n_bins + bin_of[k];
             moves.rows[n_moved] = k;
-            n_moved += fates[cell] & kIsMoved;
-            if ((fates[cell] & kIsMended) == 0) continue;
-            moves.in_larger.push_back({k, from_larger(cell), larger.child_of[cell]});
-            moves.in_smaller.push_back({k, from_smaller(cell), smaller.child_of[cell]});
+            n_moved += fates.of[cell] & kIsMoved;
+            if ((fates.of[cell] & kIsMended) == 0) continue;
+            moves.in_larger.push_back({k, fates.from_larger(cell), fates.larger.child_of[cell]});
+            moves.in_smaller.push_back({k, fates.from_smaller(cell), fates.smaller.child_of[cell]});
         }
         moves.rows.resize(n_moved);
         return moves;
-    }
-
-    RowCells cells_of(size_t first, size_t last, size_t stride) const {
-        std::vector<uint32_t> starts;
-        for (size_t k = first; k < last; ++k)
-            starts.push_back(static_cast<uint32_t>(shop_.plan.few_starts[k] * stride));
-        return RowCells(std::move(starts), stride);
     }
 
     // The rows at some places, in the slots of the group itself.
@@ -224,7 +221,7 @@ private:
                size_t last, uint32_t* entries) const {
         const Target& target = *group.shares[0].seat->target;
         const SlotNumbers& slots = group.kept.slots;
-        RowCells cells = cells_of(first, last, target.width() * slots.n_slots());
+        RowCells cells = cells_of(shop_.plan, first, last, target.width() * slots.n_slots());
         std::vector<uint32_t> rows(places.size()), offsets(places.size());
         for (size_t i = 0; i < places.size(); ++i) {
             rows[i] = group.layout.rows[places[i]];
@@ -245,7 +242,7 @@ private:
               size_t first, size_t last) const {
         const Target& target = *parent.shares[0].seat->target;
         size_t n_slots = child.slots.n_slots();
-        RowCells cells = cells_of(first, last, target.width() * n_slots);
+        RowCells cells = cells_of(shop_.plan, first, last, target.width() * n_slots);
         for (const Move& move : moves) {
             uint32_t row = parent.layout.rows[move.place];
             uint32_t* line =

@@ -32,7 +32,7 @@ public:
 
     uint32_t of(uint32_t pattern) const { return of_[pattern]; }
     size_t n_lanes() const { return n_lanes_; }  // whole vectors
-    size_t n_slots() const { return n_slots_; }  // a multiple of eight
+    size_t n_slots() const { return n_slots_; }  // 1, or a multiple of eight
     size_t n_lone() const { return n_lone_; }
     size_t n_used() const { return n_used_; }
 

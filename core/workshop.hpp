@@ -219,6 +219,17 @@ struct Workshop {
         return workers.size() > 1 && !in_tasks && n_cells >= kParallelCells;
     }
 
+    // run(first, last) for the few-valued columns of so many rows, by all workers if there is enough to do.
+    template <class Run>
+    void for_few_columns(size_t n_rows, Run&& run) {
+        size_t n_few = plan.few_columns.size();
+        if (!is_shared(n_rows * n_few)) return run(0, n_few);
+        size_t n_tasks = desks.size();
+        workers.for_each(n_tasks, [&](size_t task, int) {
+            run(n_few * task / n_tasks, n_few * (task + 1) / n_tasks);
+        });
+    }
+
     bool keeps_histogram(const Seat<Target>& seat, const Part<Target>& part) const {
         if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
         return seat.tries_all(table) && keeps_histograms(plan, part.size(), seat.target->width());
@@ -228,16 +239,9 @@ struct Workshop {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             const Target& target = *node.seat->target;
             histogram.assign(plan.few_starts.back() * target.width(), 0);
-            size_t n_few = plan.few_columns.size();
-            size_t n_tasks = is_shared(part.size() * n_few) ? desks.size() : 1;
-            auto count = [&](size_t task, int) {
-                count_rows(plan, target, node.rows_of(part), n_few * task / n_tasks,
-                           n_few * (task + 1) / n_tasks, histogram.data());
-            };
-            if (n_tasks == 1)
-                count(0, 0);
-            else
-                workers.for_each(n_tasks, count);
+            for_few_columns(part.size(), [&](size_t first, size_t last) {
+                count_rows(plan, target, node.rows_of(part), first, last, histogram.data());
+            });
         }
     }
 };

@@ -85,12 +85,23 @@ class Workbench:
 
     def assert_as_alone(
         self, row_sets: Sequence[Any], sharing: Any, n_threads: int = 1, **params: Any
-    ) -> None:
+    ) -> Family:
         """Members that differ in rows only."""
-        members = [self.member(rows, **params) for rows in row_sets]
+        return self.assert_each_as_alone(row_sets, [params] * len(row_sets), sharing, n_threads)
+
+    def assert_each_as_alone(
+        self,
+        row_sets: Sequence[Any],
+        params: Sequence[dict[str, Any]],
+        sharing: Any,
+        n_threads: int = 1,
+    ) -> Family:
+        """Members with parameters of their own."""
+        members = [self.member(rows, **own) for rows, own in zip(row_sets, params, strict=True)]
         family = self.grow(members, sharing, n_threads)
-        for rows, tree in zip(row_sets, family.trees, strict=True):
-            self.assert_same(self.fit_alone(rows, **params), tree)
+        for rows, own, tree in zip(row_sets, params, family.trees, strict=True):
+            self.assert_same(self.fit_alone(rows, **own), tree)
+        return family
 
     def assert_same(self, alone: Any, tree: _native.Tree) -> None:
         """Node by node, bit for bit; values by class, categories by label."""

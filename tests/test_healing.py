@@ -115,11 +115,7 @@ def test_members_of_different_rules_heal():
     work = Workbench(X, y)
     row_sets = without_each(N_ROWS, draw_folds(N_ROWS, N_FOLDS))
     params = [{"min_samples_leaf": 1 + number % 3} for number in range(len(row_sets))]
-    members = [work.member(rows, **own) for rows, own in zip(row_sets, params, strict=True)]
-    family = work.grow(members, "folds")
-    assert family.work["heals"] > 0
-    for rows, own, tree in zip(row_sets, params, family.trees, strict=True):
-        work.assert_same(work.fit_alone(rows, **own), tree)
+    assert work.assert_each_as_alone(row_sets, params, "folds").work["heals"] > 0
 
 
 def test_threads_heal_the_same_forks():

@@ -24,10 +24,10 @@ def make_few_valued(n_codes, n_classes, *, n_columns=7, n_rows=N_ROWS, seed=0, i
 
 def assert_handed_on(work, row_sets, n_threads=1, least=1, **params):
     """Grown together as alone, with so many histograms handed on."""
-    work.assert_as_alone(row_sets, "folds", n_threads, **params)
-    members = [work.member(rows, **params) for rows in row_sets]
-    assert work.grow(members, "folds", n_threads).work["histograms_handed_on"] >= least
-    assert work.grow(members, "none", n_threads).work["histograms_handed_on"] == 0
+    together = work.assert_as_alone(row_sets, "folds", n_threads, **params)
+    assert together.work["histograms_handed_on"] >= least
+    one_by_one = work.assert_as_alone(row_sets, "none", n_threads, **params)
+    assert one_by_one.work["histograms_handed_on"] == 0
 
 
 DATA = {  # name: codes, classes, categorical columns, whether values are missing
@@ -88,11 +88,8 @@ def test_members_of_different_rules_and_rows(seed):
     work = Workbench(X, y)
     limits = [{"max_depth": int(depth)} for depth in rng.integers(3, 9, 5)]
     row_sets = [np.flatnonzero(rng.random(3000) < share) for share in (1, 0.9, 0.8, 0.7, 0.95)]
-    members = [work.member(rows, **own) for rows, own in zip(row_sets, limits, strict=True)]
-    family = work.grow(members, "folds")
+    family = work.assert_each_as_alone(row_sets, limits, "folds")
     assert family.work["histograms_handed_on"] > 0
-    for rows, own, tree in zip(row_sets, limits, family.trees, strict=True):
-        work.assert_same(work.fit_alone(rows, **own), tree)
 
 
 def test_rows_of_a_member_that_has_parted_are_dropped():
@@ -125,6 +122,14 @@ def test_few_out_of_many_that_go_on_one_by_one(n_threads):
     few = [2000 + rows for rows in without_each(2000, draw_folds(2000, 4))[1:]]
     work = Workbench(X, y, params={"min_samples_leaf": 5})
     assert_handed_on(work, [*many, *few], n_threads, least=8)
+
+
+def test_a_group_that_keeps_is_metered_once():
+    """A stump: a row and its pattern are eight bytes, all else is less than half of that."""
+    X, y = make_few_valued(2, 2)
+    work = Workbench(X, y, params={"max_depth": 1})
+    members = [work.member(rows) for rows in without_each(N_ROWS, draw_folds(N_ROWS, 10))]
+    assert 8 * N_ROWS < work.grow(members, "folds").work["peak_bytes"] < 12 * N_ROWS
 
 
 def test_groups_too_small_for_it_count_again():
