@@ -22,8 +22,8 @@ public:
     // Gives a node for each fork to `consider`. The parent's layout is needed until the last fork is
     // born: forks of few members come first.
     template <class Consider>
-    void announce(const Node<Target>& node, Consider&& consider) {
-        std::vector<Fork<Target>>& forks = node.group->forks;
+    void announce(const Node<Target>& node, int worker, Consider&& consider) {
+        Forks<Target>& forks = node.group->forks;
         std::vector<size_t> order;
         for (size_t at = 0; at < forks.size(); ++at)
             if (!forks[at].left.shares.empty() || !forks[at].right.shares.empty())
@@ -31,7 +31,7 @@ public:
         std::stable_sort(order.begin(), order.end(),
                          [&](size_t a, size_t b) { return forks[a].n_shares > forks[b].n_shares; });
         for (size_t at : order) {
-            auto child = std::make_unique<Node<Target>>();
+            NodePtr child = shop_.desk(worker).take_node();
             child->birth = std::make_unique<Birth<Target>>(Birth<Target>{node.group, at});
             child->depth = node.depth;
             child->key = node.key;
@@ -57,9 +57,9 @@ public:
 
     // A node for each share, which goes on alone when its turn comes.
     template <class Consider>
-    void part(const Node<Target>& node, Consider&& consider) {
+    void part(const Node<Target>& node, int worker, Consider&& consider) {
         for (size_t at = 0; at < node.group->shares.size(); ++at) {
-            auto lone = std::make_unique<Node<Target>>();
+            NodePtr lone = shop_.desk(worker).take_node();
             lone->group = node.group;
             lone->lone = at;
             lone->depth = node.depth;
@@ -81,17 +81,18 @@ private:
     void bear_fork(Birth<Target>& birth, const Node<Target>& node, int worker,
                    Consider&& consider) {
         const Group<Target>& parent = *birth.parent;
-        auto left = std::make_shared<Group<Target>>(), right = std::make_shared<Group<Target>>();
+        Desk<Target>& desk = shop_.desk(worker);
+        std::shared_ptr<Group<Target>> left = desk.take_group(), right = desk.take_group();
         divide(birth, worker, *left, *right);
-        NodePtr children[2] = {std::make_unique<Node<Target>>(), std::make_unique<Node<Target>>()};
+        NodePtr children[2] = {desk.take_node(), desk.take_node()};
         for (bool is_left : {true, false}) {
             Node<Target>& child = *children[is_left ? 0 : 1];
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
             child.group = is_left ? std::move(left) : std::move(right);
             child.group->is_additive = parent.is_additive;
             child.group->is_part = parent.is_part || birth.fork().n_shares < parent.shares.size();
-            child.group->shares = std::move(side.shares);
-            child.group->patterns = std::move(side.patterns);
+            child.group->shares.swap(side.shares);
+            std::swap(child.group->patterns, side.patterns);
             child.group->heals = parent.heals;
             child.group->bytes = Metered(shop_.meter, child.group->nbytes());
             child.depth = node.depth + 1;
@@ -100,11 +101,14 @@ private:
             child.decrease =
                 static_cast<double>(std::max(side.arrival.n_rows, child.group->n_rows()));
         }
-        birth.parent.reset();
+        desk.give_back(std::move(birth.parent));
         bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();
         for (bool larger : {true, false}) {
             NodePtr& child = children[is_left_larger == larger ? 0 : 1];
-            if (!child->group->shares.empty()) consider(std::move(child));
+            if (child->group->shares.empty())
+                desk.give_back(std::move(child));
+            else
+                consider(std::move(child));
         }
     }
 
@@ -114,7 +118,7 @@ private:
         const Group<Target>& parent = *birth.parent;
         const Fork<Target>& fork = birth.fork();
         uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
-        const uint32_t* bin_of = fork.bin_of->data();
+        const uint32_t* cell_of = parent.cells.data() + fork.cells_begin;
         size_t n_left = 0, n_right = 0;
         auto resize = [](Group<Target>& side, size_t n) {
             side.layout.rows.resize(n);
@@ -123,8 +127,8 @@ private:
         resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
         for (size_t k = 0; k < parent.n_rows(); ++k) {
             uint32_t row = parent.layout.rows[k];
-            size_t cell = parent.pattern_of[k] * fork.n_bins + bin_of[k];
-            uint32_t on_left = fork.left.child_of[cell], on_right = fork.right.child_of[cell];
+            uint32_t on_left = fork.left.child_of[cell_of[k]],
+                     on_right = fork.right.child_of[cell_of[k]];
             left.layout.rows[n_left] = right.layout.rows[n_right] = row;
             left.pattern_of[n_left] = on_left;
             right.pattern_of[n_right] = on_right;

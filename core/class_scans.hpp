@@ -209,7 +209,7 @@ private:
 
     const NodeView<ClassTarget<int64_t>>& node_;
     const OrderView<Code>& order_;
-    const std::vector<int64_t>& totals_;
+    const ShortLine<int64_t>& totals_;
     std::vector<int64_t>&left_, &right_;
     Findings& findings_;
     Sums sums_{0, 0, 0};  // of the rows before the block

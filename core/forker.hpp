@@ -13,21 +13,23 @@ namespace treefold {
 // the node's: those rows then go both ways, for different members.
 inline constexpr double kAmbiguousShare = 0.1;
 
-// What the rows of a group add up to, by pattern and bin of one column.
+// What the rows of a group add up to, by pattern and bin of one column. Used for column after column.
 template <class Target>
 class Cells {
 public:
     using Slot = typename Target::Slot;
 
-    Cells(const Group<Target>& group, const Column& column, const Bins& bins, const Target& target,
-          bool signs_rows)
-        : n_bins(bins.size()), bin_of(std::make_shared<Words>(group.n_rows())),
-          n_rows(group.patterns.size() * n_bins), width_(target.width()),
-          slots_(n_rows.size() * width_) {
-        if (column.is_categorical) {
-            n_words_ = column.n_codes / 64 + 1;
-            present_.resize(group.patterns.size() * n_words_);
-        }
+    // The cells of the rows are appended to those of the group.
+    void count(Group<Target>& group, const Column& column, const Bins& bins, const Target& target,
+               bool signs_rows) {
+        n_bins = bins.size();
+        begin = group.cells.size();
+        group.cells.resize(begin + group.n_rows());
+        width_ = target.width();
+        n_rows.assign(group.patterns.size() * n_bins, 0);
+        slots_.assign(n_rows.size() * width_, Slot(0));
+        n_words_ = column.is_categorical ? column.n_codes / 64 + 1 : 0;
+        present_.assign(group.patterns.size() * n_words_, 0);
         const std::vector<uint32_t>& rows = group.layout.rows;
         if (column.is_sparse)
             add_rows(group, target, bins, [&](size_t k) { return column.code_of(rows[k]); });
@@ -35,10 +37,12 @@ public:
             column.codes.with([&](auto* codes) {
                 add_rows(group, target, bins, [&](size_t k) { return uint32_t{codes[rows[k]]}; });
             });
-        if (signs_rows) count_arrivals(rows);
+        sum_bins();
+        if (signs_rows) count_arrivals(group);
     }
 
     const Slot* slots(size_t cell) const { return slots_.data() + cell * width_; }
+    const Slot* bin_slots(size_t bin) const { return bin_slots_.data() + bin * width_; }
 
     // The categories that a share has.
     std::vector<uint64_t> list_present(const Patterns& patterns, size_t share) const {
@@ -50,22 +54,36 @@ public:
         return present;
     }
 
-    size_t n_bins;
-    std::shared_ptr<Words> bin_of;  // per row of the group
+    size_t n_bins = 0, begin = 0;  // begin: in the cells of the group
     std::vector<int64_t> n_rows;   // per cell
+    std::vector<int64_t> bin_rows;  // per bin
     std::vector<Arrival> arrivals;  // per bin, if asked for
 
 private:
-    void count_arrivals(const std::vector<uint32_t>& rows) {
-        arrivals.resize(n_bins);
-        for (size_t k = 0; k < rows.size(); ++k) arrivals[(*bin_of)[k]].signature += mix(rows[k]);
-        for (size_t cell = 0; cell < n_rows.size(); ++cell)
+    void sum_bins() {
+        bin_rows.assign(n_bins, 0);
+        bin_slots_.assign(n_bins * width_, Slot(0));
+        for (size_t cell = 0; cell < n_rows.size(); ++cell) {
+            size_t bin = cell % n_bins;
+            bin_rows[bin] += n_rows[cell];
+            for (size_t k = 0; k < width_; ++k) bin_slots_[bin * width_ + k] += slots(cell)[k];
+        }
+    }
+
+    void count_arrivals(const Group<Target>& group) {
+        arrivals.assign(n_bins, {});
+        signatures_.assign(n_rows.size(), 0);
+        const uint32_t* cells = group.cells.data() + begin;
+        for (size_t k = 0; k < group.n_rows(); ++k)
+            signatures_[cells[k]] += mix(group.layout.rows[k]);
+        for (size_t cell = 0; cell < n_rows.size(); ++cell) {
+            arrivals[cell % n_bins].signature += signatures_[cell];
             arrivals[cell % n_bins].n_rows += static_cast<size_t>(n_rows[cell]);
+        }
     }
 
     template <class CodeOf>
-    void add_rows(const Group<Target>& group, const Target& target, const Bins& bins,
-                  CodeOf&& code_of) {
+    void add_rows(Group<Target>& group, const Target& target, const Bins& bins, CodeOf&& code_of) {
         if (n_words_ != 0)
             return add_rows_by(group, target, code_of, [&](size_t k, uint32_t code) {
                 present_[group.pattern_of[k] * n_words_ + code / 64] |= uint64_t{1} << (code % 64);
@@ -80,15 +98,15 @@ private:
                 size_t, uint32_t code) -> uint32_t { return (code > cut) + (code == missing); });
     }
     template <class CodeOf, class BinOf>
-    void add_rows_by(const Group<Target>& group, const Target& target, CodeOf&& code_of,
+    void add_rows_by(Group<Target>& group, const Target& target, CodeOf&& code_of,
                      BinOf&& find_bin) {
-        uint32_t* bin_of_row = bin_of->data();
+        uint32_t* cells = group.cells.data() + begin;
         const uint32_t *pattern_of = group.pattern_of.data(), *rows = group.layout.rows.data();
-        auto visit = [&](auto&& add) {
+        auto visit = [&, n_bins = static_cast<uint32_t>(n_bins)](auto&& add) {
             for (size_t k = 0; k < group.n_rows(); ++k) {
-                uint32_t bin = find_bin(k, code_of(k));
-                bin_of_row[k] = bin;
-                add(rows[k], pattern_of[k] * n_bins + bin);
+                uint32_t cell = pattern_of[k] * n_bins + find_bin(k, code_of(k));
+                cells[k] = cell;
+                add(rows[k], cell);
             }
         };
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
@@ -108,123 +126,129 @@ private:
         });
     }
 
-    size_t width_, n_words_ = 0;
-    std::vector<Slot> slots_;
+    size_t width_ = 0, n_words_ = 0;
+    std::vector<Slot> slots_, bin_slots_;
     std::vector<uint64_t> present_;  // categorical: (pattern, category), as bits
+    std::vector<uint64_t> signatures_;  // per cell
 };
 
-// Groups shares by column and by what they do with it. settle(share, split, left, right) describes both children
-// and says whether the split is made; grows_on(part, seat) whether a child goes on.
+// Groups shares by column and by what they do with it. Used for group after group.
+//
+// settle(share, split, left, right, cells, ways) describes both children and says whether the split is made, where ways
+// has kGoesLeft, kGoesRight or nothing for each cell; grows_on(part) says whether a child goes on.
 template <class Target>
 class Forker {
 public:
     // signs_rows: say which rows arrive.
-    Forker(const Table& table, Group<Target>& group, std::vector<Split>& splits, bool signs_rows)
-        : table_(table), group_(group), splits_(splits), signs_rows_(signs_rows) {}
-
     template <class Settle, class GrowsOn>
-    void run(Settle&& settle, GrowsOn&& grows_on, Work& work) {
-        std::vector<size_t> order;
-        for (size_t k = 0; k < splits_.size(); ++k)
-            if (splits_[k].exists()) order.push_back(k);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](size_t a, size_t b) { return splits_[a].column < splits_[b].column; });
-        for (size_t first = 0; first < order.size();) {
+    void run(const Table& table, Group<Target>& group, std::vector<Split>& splits, bool signs_rows,
+             Settle&& settle, GrowsOn&& grows_on, Work& work) {
+        group_ = &group, splits_ = splits.data(), signs_rows_ = signs_rows;
+        order_.clear();
+        for (size_t k = 0; k < splits.size(); ++k)
+            if (splits[k].exists()) order_.push_back(k);
+        auto is_before = [&](size_t a, size_t b) { return splits[a].column < splits[b].column; };
+        if (!std::is_sorted(order_.begin(), order_.end(), is_before))
+            std::stable_sort(order_.begin(), order_.end(), is_before);
+        for (size_t first = 0; first < order_.size();) {
             size_t last = first;
-            while (last < order.size() &&
-                   splits_[order[last]].column == splits_[order[first]].column)
+            while (last < order_.size() &&
+                   splits[order_[last]].column == splits[order_[first]].column)
                 ++last;
-            fork_column({order.data() + first, last - first}, settle, grows_on, work);
+            fork_column(table.columns[splits[order_[first]].column],
+                        {order_.data() + first, last - first}, settle, grows_on, work);
             first = last;
         }
-        if (!group_.forks.empty()) work.forks += group_.forks.size() - 1;
+        if (!group.forks.empty()) work.forks += group.forks.size() - 1;
     }
 
 private:
     template <class Settle, class GrowsOn>
-    void fork_column(std::span<const size_t> shares, Settle&& settle, GrowsOn&& grows_on,
-                     Work& work) {
-        const Column& column = table_.columns[splits_[shares[0]].column];
-        std::vector<const Split*> splits;
-        for (size_t share : shares) splits.push_back(&splits_[share]);
-        Bins bins(column, splits);
-        Cells<Target> cells(group_, column, bins, *group_.shares[shares[0]].seat->target,
-                            signs_rows_);
-        goes_left_.assign(group_.shares.size() * bins.size(), 0);
+    void fork_column(const Column& column, std::span<const size_t> shares, Settle&& settle,
+                     GrowsOn&& grows_on, Work& work) {
+        splits_of_column_.clear();
+        for (size_t share : shares) splits_of_column_.push_back(&splits_[share]);
+        bins_.divide(column, splits_of_column_);
+        cells_.count(*group_, column, bins_, *group_->shares[shares[0]].seat->target, signs_rows_);
+        n_words_ = group_->patterns.n_words();
+        left_.assign(bins_.size() * n_words_, 0);
         for (size_t share : shares)
-            for (size_t bin = 0; bin < bins.size(); ++bin)
-                goes_left_[share * bins.size() + bin] =
-                    code_goes_left(splits_[share], column, bins.representative(bin));
-        for (const std::vector<size_t>& together : cluster(shares, cells, work)) {
-            Fork<Target> fork;
-            fork.n_shares = together.size();
-            fork.n_bins = bins.size();
-            fork.bin_of = cells.bin_of;
-            if (signs_rows_ && agree(together, bins.size())) sign(together[0], cells, fork);
-            for (size_t share : together) settle_share(share, cells, fork, settle, grows_on);
-            list_children(fork.left, cells, true);
-            list_children(fork.right, cells, false);
-            group_.forks.push_back(std::move(fork));
+            for (size_t bin = 0; bin < bins_.size(); ++bin)
+                if (code_goes_left(splits_[share], column, bins_.representative(bin)))
+                    left_[bin * n_words_ + share / 64] |= uint64_t{1} << (share % 64);
+        if (agree(shares)) return fork(shares, settle, grows_on);
+        for (const std::vector<size_t>& together : cluster(shares, work))
+            fork(together, settle, grows_on);
+    }
+
+    template <class Settle, class GrowsOn>
+    void fork(std::span<const size_t> together, Settle&& settle, GrowsOn&& grows_on) {
+        Fork<Target>& fork = group_->forks.add();
+        fork.n_shares = together.size();
+        fork.n_bins = cells_.n_bins;
+        fork.cells_begin = cells_.begin;
+        if (signs_rows_ && agree(together)) sign(together[0], fork);
+        fork.left.shares.reserve(together.size()), fork.right.shares.reserve(together.size());
+        on_left_.reset(group_->shares.size()), on_right_.reset(group_->shares.size());
+        for (size_t share : together) settle_share(share, fork, settle, grows_on);
+        list_children(fork.left, on_left_, true);
+        list_children(fork.right, on_right_, false);
+    }
+
+    void sign(size_t share, Fork<Target>& fork) const {
+        for (size_t bin = 0; bin < cells_.n_bins; ++bin) {
+            Arrival& side = (is_left(share, bin) ? fork.left : fork.right).arrival;
+            side.signature += cells_.arrivals[bin].signature;
+            side.n_rows += cells_.arrivals[bin].n_rows;
         }
     }
 
-    void sign(size_t share, const Cells<Target>& cells, Fork<Target>& fork) const {
-        for (size_t bin = 0; bin < cells.n_bins; ++bin) {
-            Arrival& side = (is_left(share, bin, cells.n_bins) ? fork.left : fork.right).arrival;
-            side.signature += cells.arrivals[bin].signature;
-            side.n_rows += cells.arrivals[bin].n_rows;
-        }
-    }
-
-    bool is_left(size_t share, size_t bin, size_t n_bins) const {
-        return goes_left_[share * n_bins + bin] != 0;
+    bool is_left(size_t share, size_t bin) const {
+        return has_bit(left_.data() + bin * n_words_, static_cast<uint32_t>(share));
     }
 
     // Do all send every bin the same way?
-    bool agree(std::span<const size_t> shares, size_t n_bins) const {
-        const uint8_t* first = goes_left_.data() + shares[0] * n_bins;
-        return std::all_of(shares.begin(), shares.end(), [&](size_t share) {
-            return std::equal(first, first + n_bins, goes_left_.data() + share * n_bins);
-        });
+    bool agree(std::span<const size_t> shares) const {
+        for (size_t bin = 0; bin < cells_.n_bins; ++bin)
+            for (size_t share : shares)
+                if (is_left(share, bin) != is_left(shares[0], bin)) return false;
+        return true;
     }
 
     // Greedy: each share joins the first cluster in which few enough rows then go both ways.
-    std::vector<std::vector<size_t>> cluster(std::span<const size_t> shares,
-                                             const Cells<Target>& cells, Work& work) const {
-        if (agree(shares, cells.n_bins)) return {{shares.begin(), shares.end()}};
+    std::vector<std::vector<size_t>> cluster(std::span<const size_t> shares, Work& work) const {
         std::vector<std::vector<size_t>> clusters;
         std::vector<std::vector<uint8_t>> sides;  // per cluster and cell: bit 0 left, bit 1 right
-        double most = kAmbiguousShare * static_cast<double>(group_.n_rows());
+        double most = kAmbiguousShare * static_cast<double>(group_->n_rows());
         std::vector<int64_t> n_ambiguous;
         for (size_t share : shares) {
             size_t at = 0;
             for (; at < clusters.size(); ++at) {
-                int64_t n = join(share, cells, sides[at], false);
+                int64_t n = join(share, sides[at], false);
                 if (static_cast<double>(n) <= most) break;
             }
             if (at == clusters.size()) {
                 clusters.emplace_back();
-                sides.emplace_back(cells.n_rows.size());
+                sides.emplace_back(cells_.n_rows.size());
                 n_ambiguous.push_back(0);
             }
             clusters[at].push_back(share);
-            n_ambiguous[at] = join(share, cells, sides[at], true);
+            n_ambiguous[at] = join(share, sides[at], true);
         }
         for (int64_t n : n_ambiguous) work.ambiguous_rows += static_cast<uint64_t>(n);
         return clusters;
     }
 
     // How many rows go both ways once the share has joined.
-    int64_t join(size_t share, const Cells<Target>& cells, std::vector<uint8_t>& sides,
-                 bool is_final) const {
+    int64_t join(size_t share, std::vector<uint8_t>& sides, bool is_final) const {
         int64_t n = 0;
-        for (uint32_t pattern = 0; pattern < group_.patterns.size(); ++pattern) {
-            bool counts = group_.patterns.has(pattern, share);
-            for (size_t bin = 0; bin < cells.n_bins; ++bin) {
-                size_t cell = pattern * cells.n_bins + bin;
+        for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
+            bool counts = group_->patterns.has(pattern, share);
+            for (size_t bin = 0; bin < cells_.n_bins; ++bin) {
+                size_t cell = pattern * cells_.n_bins + bin;
                 uint8_t side = sides[cell];
-                if (counts) side |= is_left(share, bin, cells.n_bins) ? 1 : 2;
-                if (side == 3) n += cells.n_rows[cell];
+                if (counts) side |= is_left(share, bin) ? 1 : 2;
+                if (side == 3) n += cells_.n_rows[cell];
                 if (is_final) sides[cell] = side;
             }
         }
@@ -232,93 +256,110 @@ private:
     }
 
     template <class Settle, class GrowsOn>
-    void settle_share(size_t at, const Cells<Target>& cells, Fork<Target>& fork, Settle&& settle,
-                      GrowsOn&& grows_on) {
-        const Share<Target>& share = group_.shares[at];
-        Share<Target> left, right;
+    void settle_share(size_t at, Fork<Target>& fork, Settle&& settle, GrowsOn&& grows_on) {
+        const Share<Target>& share = group_->shares[at];
+        Share<Target>&left = fork.left.shares.emplace_back(),
+        &right = fork.right.shares.emplace_back();
         left.seat = right.seat = share.seat;
-        sum_left(at, cells, left);
+        list_ways(at);
+        sum_left(at, left);
         right.totals = share.totals;
         right.totals.rows -= left.totals.rows;
         for (size_t k = 0; k < share.seat->target->width(); ++k)
             right.totals.slots[k] -= left.totals.slots[k];
-        auto goes = [&](size_t k) { return is_left(at, (*cells.bin_of)[k], cells.n_bins); };
-        if (!settle(at, splits_[at], left, right, cells, goes)) return;
-        if (grows_on(left)) {
-            fork.left.shares.push_back(std::move(left));
-            from_left_.push_back(at);
-        }
-        if (grows_on(right)) {
-            fork.right.shares.push_back(std::move(right));
-            from_right_.push_back(at);
+        bool is_made = settle(at, splits_[at], left, right, cells_, ways_.data());
+        keep_last(fork.left, on_left_, at, is_made && grows_on(left));
+        keep_last(fork.right, on_right_, at, is_made && grows_on(right));
+    }
+    static void keep_last(ForkSide<Target>& side, ShareSet& from, size_t at, bool goes_on) {
+        if (goes_on)
+            from.add(at);
+        else
+            side.shares.pop_back();
+    }
+
+    // Where the rows of each cell go.
+    void list_ways(size_t share) {
+        ways_.resize(cells_.n_rows.size());
+        for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
+            bool counts = group_->patterns.has(pattern, share);
+            for (size_t bin = 0; bin < cells_.n_bins; ++bin)
+                ways_[pattern * cells_.n_bins + bin] = !counts              ? 0
+                                                       : is_left(share, bin) ? kGoesLeft
+                                                                             : kGoesRight;
         }
     }
 
-    void sum_left(size_t at, const Cells<Target>& cells, Share<Target>& left) const {
-        left.totals = group_.shares[at].totals;
+    // Most rows count for most shares: what does not is taken away.
+    void sum_left(size_t at, Share<Target>& left) {
+        const Target& target = *group_->shares[at].seat->target;
+        size_t width = target.width(), n_bins = cells_.n_bins;
+        left.totals = group_->shares[at].totals;
         left.totals.rows = 0;
-        const Target& target = *group_.shares[at].seat->target;
-        size_t width = target.width();
-        for (size_t k = 0; k < width; ++k) left.totals.slots[k] = typename Target::Slot(0);
-        if (!group_.is_additive) {
-            for (size_t k = 0; k < group_.n_rows(); ++k) {
-                if (!group_.patterns.has(group_.pattern_of[k], at) ||
-                    !is_left(at, (*cells.bin_of)[k], cells.n_bins))
-                    continue;
-                target.add(group_.layout.rows[k], left.totals.slots.data());
-                ++left.totals.rows;
+        std::fill_n(left.totals.slots.data(), width, typename Target::Slot(0));
+        if (!group_->is_additive) return add_rows(target, left);
+        auto add = [&](int64_t n_rows, const typename Target::Slot* slots) {
+            left.totals.rows += n_rows;
+            for (size_t k = 0; k < width; ++k) left.totals.slots[k] += slots[k];
+        };
+        for (size_t bin = 0; bin < n_bins; ++bin)
+            if (is_left(at, bin)) add(cells_.bin_rows[bin], cells_.bin_slots(bin));
+        for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
+            if (group_->patterns.has(pattern, at)) continue;
+            for (size_t bin = 0; bin < n_bins; ++bin) {
+                size_t cell = pattern * n_bins + bin;
+                if (cells_.n_rows[cell] == 0 || !is_left(at, bin)) continue;
+                left.totals.rows -= cells_.n_rows[cell];
+                for (size_t k = 0; k < width; ++k) left.totals.slots[k] -= cells_.slots(cell)[k];
             }
-            return;
         }
-        for (uint32_t pattern = 0; pattern < group_.patterns.size(); ++pattern) {
-            if (!group_.patterns.has(pattern, at)) continue;
-            for (size_t bin = 0; bin < cells.n_bins; ++bin) {
-                size_t cell = pattern * cells.n_bins + bin;
-                if (cells.n_rows[cell] == 0 || !is_left(at, bin, cells.n_bins)) continue;
-                left.totals.rows += cells.n_rows[cell];
-                for (size_t k = 0; k < width; ++k) left.totals.slots[k] += cells.slots(cell)[k];
-            }
+    }
+    void add_rows(const Target& target, Share<Target>& left) const {
+        const uint32_t* cells = group_->cells.data() + cells_.begin;
+        for (size_t k = 0; k < group_->n_rows(); ++k) {
+            if (ways_[cells[k]] != kGoesLeft) continue;
+            target.add(group_->layout.rows[k], left.totals.slots.data());
+            ++left.totals.rows;
         }
     }
 
     // Which pattern the rows of a cell have in the child, and how many it has.
-    void list_children(ForkSide<Target>& side, const Cells<Target>& cells, bool wants_left) {
-        std::vector<size_t>& from = wants_left ? from_left_ : from_right_;
-        side.patterns = Patterns(from.size());
-        side.child_of.assign(cells.n_rows.size(), Patterns::kNone);
-        std::vector<uint64_t> set(side.patterns.n_words());
-        for (size_t cell = 0; cell < cells.n_rows.size(); ++cell) {
-            if (cells.n_rows[cell] == 0 || from.empty()) continue;
-            auto pattern = static_cast<uint32_t>(cell / cells.n_bins);
-            std::fill(set.begin(), set.end(), 0);
-            for (size_t k = 0; k < from.size(); ++k)
-                if (group_.patterns.has(pattern, from[k]) &&
-                    is_left(from[k], cell % cells.n_bins, cells.n_bins) == wants_left)
-                    set[k / 64] |= uint64_t{1} << (k % 64);
-            side.child_of[cell] = side.patterns.intern(set.data());
+    void list_children(ForkSide<Target>& side, const ShareSet& from, bool wants_left) {
+        const Patterns& patterns = group_->patterns;
+        side.patterns.reset(from.size());
+        side.child_of.assign(cells_.n_rows.size(), Patterns::kNone);
+        uint64_t flip = wants_left ? 0 : ~uint64_t{0};
+        for (size_t cell = 0; cell < cells_.n_rows.size() && from.size() != 0; ++cell) {
+            if (cells_.n_rows[cell] == 0) continue;
+            const uint64_t *members = patterns.words(static_cast<uint32_t>(cell / cells_.n_bins)),
+                           *left = left_.data() + cell % cells_.n_bins * n_words_;
+            from.number([&](size_t k) { return members[k] & (left[k] ^ flip); }, set_);
+            side.child_of[cell] = side.patterns.intern(set_.data());
             if (side.child_of[cell] != Patterns::kNone)
-                side.n_rows += static_cast<size_t>(cells.n_rows[cell]);
+                side.n_rows += static_cast<size_t>(cells_.n_rows[cell]);
         }
-        if (!group_.kept.empty()) list_along(side, from);
-        from.clear();
-    }
-    void list_along(ForkSide<Target>& side, const std::vector<size_t>& from) const {
-        side.along.resize(group_.patterns.size());
-        std::vector<uint64_t> set(side.patterns.n_words());
-        for (uint32_t pattern = 0; pattern < group_.patterns.size(); ++pattern) {
-            std::fill(set.begin(), set.end(), 0);
-            for (size_t k = 0; k < from.size(); ++k)
-                if (group_.patterns.has(pattern, from[k])) set[k / 64] |= uint64_t{1} << (k % 64);
-            side.along[pattern] = side.patterns.find(set.data());
+        if (group_->kept.empty()) return;
+        side.along.resize(patterns.size());
+        for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern) {
+            from.number([&](size_t k) { return patterns.words(pattern)[k]; }, set_);
+            side.along[pattern] = side.patterns.find(set_.data());
         }
     }
 
-    const Table& table_;
-    Group<Target>& group_;
-    std::vector<Split>& splits_;
-    bool signs_rows_;
-    std::vector<uint8_t> goes_left_;  // (share, bin) of the column at hand
-    std::vector<size_t> from_left_, from_right_;  // shares of the parent that the children have
+    Group<Target>* group_ = nullptr;
+    Split* splits_ = nullptr;  // per share
+    bool signs_rows_ = false;
+    std::vector<size_t> order_;  // shares by column
+    // Of the column at hand:
+    std::vector<const Split*> splits_of_column_;
+    Bins bins_;
+    Cells<Target> cells_;
+    size_t n_words_ = 0;
+    std::vector<uint64_t> left_;  // per bin: the shares that send it left
+    // Of the fork at hand:
+    ShareSet on_left_, on_right_;  // those whose children go on
+    std::vector<uint8_t> ways_;  // per cell, for the share at hand
+    std::vector<uint64_t> set_;
 };
 
 }  // namespace treefold

@@ -20,7 +20,7 @@ public:
     }
 
     // floor: what every leaver reaches.
-    GiniWindow(const std::vector<int64_t>& totals, int64_t n_rows, int64_t smallest, double floor)
+    GiniWindow(std::span<const int64_t> totals, int64_t n_rows, int64_t smallest, double floor)
         : totals_(totals), n_(static_cast<double>(n_rows)), smallest_(smallest) {
         for (int64_t total : totals) squares_ += static_cast<double>(total * total);
         limit_ = (floor - 1.0) * (1 - kSlack);
@@ -75,7 +75,7 @@ private:
                  left_.data(), left_.size());
     }
 
-    const std::vector<int64_t>& totals_;
+    std::span<const int64_t> totals_;
     double n_, squares_ = 0.0, limit_ = 0.0;
     int64_t smallest_;
     std::vector<int64_t> left_;

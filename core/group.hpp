@@ -26,7 +26,9 @@ struct Share : Part<Target> {  // begin and end are not used
 // The codes of one column, divided by who sends them left: within a bin all agree with its representative.
 class Bins {
 public:
-    Bins(const Column& column, const std::vector<const Split*>& splits) : column_(&column) {
+    void divide(const Column& column, const std::vector<const Split*>& splits) {
+        column_ = &column;
+        cuts_.clear(), representatives_.clear();
         if (column.is_categorical)
             sort_categories(splits);
         else
@@ -48,7 +50,8 @@ public:
 
 private:
     void sort_cuts(const std::vector<const Split*>& splits) {
-        for (const Split* split : splits) cuts_.push_back(split->code);
+        for (const Split* split : splits)
+            if (cuts_.empty() || cuts_.back() != split->code) cuts_.push_back(split->code);
         std::sort(cuts_.begin(), cuts_.end());
         cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
         representatives_ = cuts_;
@@ -71,7 +74,7 @@ private:
         }
     }
 
-    const Column* column_;
+    const Column* column_ = nullptr;
     std::vector<uint32_t> cuts_;  // numeric: ascending
     std::vector<uint32_t> bin_of_;  // categorical: per category
     std::vector<uint32_t> representatives_;
@@ -94,14 +97,46 @@ struct ForkSide {
     std::vector<uint32_t> along;
     size_t n_rows = 0;  // that count for one of them
     Arrival arrival;
+
+    void clear() {
+        shares.clear();
+        child_of.clear(), along.clear();
+        n_rows = 0;
+        arrival = {};
+    }
 };
 
 template <class Target>
 struct Fork {
     size_t n_shares = 0;
     size_t n_bins = 0;
-    std::shared_ptr<const Words> bin_of;  // per row of the group
+    size_t cells_begin = 0;  // of Group::cells: pattern * n_bins + bin of each row
     ForkSide<Target> left, right;
+
+    void clear() { left.clear(), right.clear(); }
+};
+
+// The forks of a group; those of a group before it are used again, with their memory.
+template <class Target>
+class Forks {
+public:
+    Fork<Target>& add() {
+        if (size_ == forks_.size()) forks_.emplace_back();
+        forks_[size_].clear();
+        return forks_[size_++];
+    }
+    void clear() { size_ = 0; }
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    Fork<Target>& operator[](size_t at) { return forks_[at]; }
+    Fork<Target>* begin() { return forks_.data(); }
+    Fork<Target>* end() { return forks_.data() + size_; }
+    const Fork<Target>* begin() const { return forks_.data(); }
+    const Fork<Target>* end() const { return forks_.data() + size_; }
+
+private:
+    std::vector<Fork<Target>> forks_;
+    size_t size_ = 0;
 };
 
 template <class Target>
@@ -111,7 +146,8 @@ struct Group {
     Words pattern_of;  // per row of the layout
     Layout layout;
     KeptHistogram kept;
-    std::vector<Fork<Target>> forks;
+    Forks<Target> forks;
+    Words cells;  // per forked column and row: its pattern and bin
     Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
     bool is_part = false;  // are there members elsewhere?
@@ -121,6 +157,17 @@ struct Group {
     size_t nbytes() const {
         return layout.nbytes() + (pattern_of.size() + kept.entries.size()) * sizeof(uint32_t) +
                shares.size() * sizeof(Share<Target>);
+    }
+
+    // Nothing is left but the memory.
+    void clear() {
+        shares.clear(), pattern_of.clear();
+        layout.clear();
+        kept.entries.clear();
+        forks.clear();
+        cells.clear();
+        bytes = Metered();
+        is_additive = true, is_part = heals = false;
     }
 
     // The rows that count for one share.
@@ -189,7 +236,7 @@ inline void divide_listed(std::span<const uint32_t> words, const uint32_t* codes
 inline void prepare_side(const Layout& from, Layout& to) {
     static_cast<Plan&>(to) = from;
     to.n_rows = to.rows.size();
-    to.order_words.resize(from.n_orders * to.n_rows + kPacked);
+    if (from.n_orders != 0) to.order_words.resize(from.n_orders * to.n_rows + kPacked);
     if (!from.has_lookups) return;
     to.position.assign(from.position.size(), UINT32_MAX);
     for (size_t k = 0; k < to.n_rows; ++k) to.position[to.rows[k]] = static_cast<uint32_t>(k);

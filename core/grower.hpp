@@ -46,7 +46,7 @@ public:
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
         : shop_(shop), finder_(shop), keeper_(shop), group_finder_(shop, finder_, keeper_),
-          births_(shop, keeper_), divider_(shop, std::move(asked)) {}
+          births_(shop, keeper_), divider_(shop, std::move(asked)), group_tools_(shop.desks.size()) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
         auto root = std::make_unique<Node<Target>>();
@@ -101,6 +101,26 @@ public:
     }
 
 private:
+    // What each worker needs to open groups, used for node after node.
+    struct GroupTools {
+        Forker<Target> forker;
+        std::vector<uint32_t> on_left, on_right;  // means: the rows of a share's children
+
+        void list_rows(const Group<Target>& group, const Cells<Target>& cells,
+                       const uint8_t* ways) {
+            const uint32_t* cell_of = group.cells.data() + cells.begin;
+            on_left.resize(group.n_rows() + 1), on_right.resize(group.n_rows() + 1);
+            size_t n_left = 0, n_right = 0;
+            for (size_t k = 0; k < group.n_rows(); ++k) {
+                uint8_t way = ways[cell_of[k]];
+                on_left[n_left] = on_right[n_right] = group.layout.rows[k];
+                n_left += way & 1, n_right += way >> 1;
+            }
+            on_left.resize(n_left), on_right.resize(n_right);
+        }
+    };
+    GroupTools& tools_of(int worker) { return group_tools_[static_cast<size_t>(worker)]; }
+
     static std::vector<NodePtr> list_one(NodePtr node) {
         std::vector<NodePtr> nodes;
         nodes.push_back(std::move(node));
@@ -135,7 +155,7 @@ private:
             if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
             NodePtr node = frontier.pop();
             while (is_healing && !frontier.empty() && meet(*node, frontier.best()))
-                heal(*node, *frontier.pop(), worker);
+                heal(*node, frontier.pop(), worker);
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
@@ -164,13 +184,13 @@ private:
         else if (node.group->shares.size() == 1)
             grow_alone(node, grove, worker);
         else if (is_worth_little(*node.group))
-            births_.part(node, consider);
+            births_.part(node, worker, consider);
         else if (!open_group(node, grove, worker))
             return;
         else if (node.group->heals)
             births_.bear_all(node, worker, consider);
         else
-            births_.announce(node, consider);
+            births_.announce(node, worker, consider);
     }
 
     // Members that may heal stay.
@@ -179,10 +199,14 @@ private:
                (!group.heals && group.shares.size() * kFewOfMany <= n_root_members_);
     }
 
-    void heal(Node<Target>& node, Node<Target>& other, int worker) {
-        node.group = Healer<Target>(*node.group, *other.group).join();
-        node.group->bytes = Metered(shop_.meter, node.group->nbytes());
-        ++shop_.desk(worker).work.heals;
+    void heal(Node<Target>& node, NodePtr other, int worker) {
+        Desk<Target>& desk = shop_.desk(worker);
+        std::shared_ptr<Group<Target>> healed = desk.take_group();
+        Healer<Target>(*node.group, *other->group).join(*healed);
+        healed->bytes = Metered(shop_.meter, healed->nbytes());
+        desk.give_back(std::exchange(node.group, std::move(healed)));
+        desk.give_back(std::move(other));
+        ++desk.work.heals;
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -273,16 +297,18 @@ private:
         Desk<Target>& desk = shop_.desk(worker);
         std::vector<Split> splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
-        Forker<Target> forker(shop_.table, group, splits, group.is_part && group.heals);
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
-                          const Cells<Target>& cells, auto&& goes_left) {
+                          const Cells<Target>& cells, const uint8_t* ways) {
             settle_missing(group, at, split, left, right, cells, worker);
-            return settle_share(node, at, split, left, right, goes_left, grove, worker);
+            if constexpr (!Target::is_classification)
+                tools_of(worker).list_rows(group, cells, ways);
+            return settle_share(node, at, split, left, right, grove, worker);
         };
         auto grows_on = [&](const Share<Target>& share) {
             return !is_leaf(share, *share.seat, node.depth + 1);
         };
-        forker.run(settle, grows_on, desk.work);
+        tools_of(worker).forker.run(shop_.table, group, splits, group.is_part && group.heals, settle,
+                                    grows_on, desk.work);
         count_leaves(group, worker);
         return !group.forks.empty();
     }
@@ -297,25 +323,16 @@ private:
     }
 
     // Describes the children of one share, and records its split. False: it stays a leaf.
-    template <class GoesLeft>
     bool settle_share(Node<Target>& node, size_t at, Split& split, Share<Target>& left,
-                      Share<Target>& right, GoesLeft&& goes_left, Grove& grove, int worker) {
-        Group<Target>& group = *node.group;
-        const Share<Target>& share = group.shares[at];
+                      Share<Target>& right, Grove& grove, int worker) {
+        const Share<Target>& share = node.group->shares[at];
         Sink& tree = *grove[share.seat->member];
         divider_.divide_asked(share, split, left, right, worker);
         left.record = tree.add_nodes(2);
         right.record = left.record + 1;
-        rows_left_.resize(shop_.desks.size()), rows_right_.resize(shop_.desks.size());
-        std::vector<uint32_t>&on_left = rows_left_[static_cast<size_t>(worker)],
-        &on_right = rows_right_[static_cast<size_t>(worker)];
-        on_left.clear(), on_right.clear();
-        if constexpr (!Target::is_classification)
-            for (size_t k = 0; k < group.n_rows(); ++k)
-                if (group.patterns.has(group.pattern_of[k], at))
-                    (goes_left(k) ? on_left : on_right).push_back(group.layout.rows[k]);
-        describe(left, *share.seat, on_left, tree, worker);
-        describe(right, *share.seat, on_right, tree, worker);
+        const GroupTools& tools = tools_of(worker);
+        describe(left, *share.seat, tools.on_left, tree, worker);
+        describe(right, *share.seat, tools.on_right, tree, worker);
         double decrease = impurity_decrease(share.seat->root_weight, share.description,
                                             left.description, right.description);
         if (decrease >= share.seat->rules->min_impurity_decrease) {
@@ -373,7 +390,7 @@ private:
             roots.back()->depth = node.depth + 1;
             roots.back()->key = child_key(node.key, is_left);
         }
-        birth.parent.reset();
+        shop_.desk(worker).give_back(std::move(birth.parent));
         grow_from(std::move(roots), grove, nullptr, worker);
     }
 
@@ -462,7 +479,7 @@ private:
     Births<Target> births_;
     Divider<Target> divider_;
     size_t n_root_rows_ = 0, n_root_members_ = 0;
-    std::vector<std::vector<uint32_t>> rows_left_, rows_right_;  // per worker
+    std::vector<GroupTools> group_tools_;  // per worker
 };
 
 }  // namespace treefold

@@ -59,18 +59,16 @@ public:
         if (n_pairs <= one.n_rows() + other.n_rows()) known_.assign(n_pairs, kUnknown);
     }
 
-    std::shared_ptr<Group<Target>> join() {
-        auto group = std::make_shared<Group<Target>>();
+    void join(Group<Target>& group) {
         size_t n_one = one_.shares.size();
-        group->patterns = Patterns(n_one + other_.shares.size());
-        set_.resize(group->patterns.n_words());
-        join_rows(*group);
-        prepare_side(one_.layout, group->layout);
-        group->shares = std::move(one_.shares);
-        for (Share<Target>& share : other_.shares) group->shares.push_back(std::move(share));
-        group->is_additive = one_.is_additive && other_.is_additive;
-        group->is_part = group->heals = true;
-        return group;
+        group.patterns.reset(n_one + other_.shares.size());
+        set_.resize(group.patterns.n_words());
+        join_rows(group);
+        prepare_side(one_.layout, group.layout);
+        group.shares = std::move(one_.shares);
+        for (Share<Target>& share : other_.shares) group.shares.push_back(std::move(share));
+        group.is_additive = one_.is_additive && other_.is_additive;
+        group.is_part = group.heals = true;
     }
 
 private:

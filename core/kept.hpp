@@ -202,10 +202,10 @@ private:
     static Moves list_moves(const Group<Target>& parent, const Fates& fates) {
         Moves moves;
         moves.rows.resize(parent.n_rows() + 1);
-        size_t n_moved = 0, n_bins = fates.fork.n_bins;
-        const uint32_t *pattern_of = parent.pattern_of.data(), *bin_of = fates.fork.bin_of->data();
+        size_t n_moved = 0;
+        const uint32_t* cell_of = parent.cells.data() + fates.fork.cells_begin;
         for (uint32_t k = 0; k < parent.n_rows(); ++k) {
-            size_t cell = pattern_of[k] * n_bins + bin_of[k];
+            size_t cell = cell_of[k];
             moves.rows[n_moved] = k;
             n_moved += fates.of[cell] & kIsMoved;
             if ((fates.of[cell] & kIsMended) == 0) continue;

@@ -5,18 +5,74 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#if defined(__BMI2__)
+#include <immintrin.h>
+#endif
+
 namespace treefold {
+
+// The bits of a word that stand in the mask, moved together.
+inline uint64_t gather_bits(uint64_t word, uint64_t mask) {
+#if defined(__BMI2__)
+    return _pext_u64(word, mask);
+#else
+    uint64_t gathered = 0;
+    for (int at = 0; mask != 0; mask &= mask - 1, ++at)
+        gathered |= uint64_t{(word & mask & (~mask + 1)) != 0} << at;
+    return gathered;
+#endif
+}
+
+// A set of shares of a group, as bits.
+class ShareSet {
+public:
+    explicit ShareSet(size_t n_shares = 0) { reset(n_shares); }
+    void reset(size_t n_shares) {
+        words_.assign((n_shares + 63) / 64, 0);
+        size_ = 0;
+    }
+    void add(size_t share) {  // that is not yet in it
+        words_[share / 64] |= uint64_t{1} << (share % 64);
+        ++size_;
+    }
+    size_t size() const { return size_; }
+    const uint64_t* words() const { return words_.data(); }
+
+    // Those of the set that word(k) names, by their number within it.
+    template <class Word>
+    void number(Word&& word, std::vector<uint64_t>& numbered) const {
+        numbered.assign((size_ + 63) / 64 + 1, 0);
+        size_t n = 0;
+        for (size_t k = 0; k < words_.size(); ++k) {
+            uint64_t bits = gather_bits(word(k), words_[k]);
+            numbered[n / 64] |= bits << (n % 64);
+            if (n % 64 != 0) numbered[n / 64 + 1] |= bits >> (64 - n % 64);
+            n += static_cast<size_t>(std::popcount(words_[k]));
+        }
+    }
+
+private:
+    std::vector<uint64_t> words_;
+    size_t size_ = 0;
+};
 
 class Patterns {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    explicit Patterns(size_t n_members = 0)
-        : n_members_(n_members), n_words_((n_members + 63) / 64), slots_(16, kNone) {}
+    explicit Patterns(size_t n_members = 0) { reset(n_members); }
+    void reset(size_t n_members) {
+        n_members_ = n_members;
+        n_words_ = (n_members + 63) / 64;
+        size_ = 0;
+        words_.clear();
+        slots_.assign(16, kNone);
+    }
 
     size_t size() const { return size_; }
     size_t n_members() const { return n_members_; }
@@ -24,6 +80,7 @@ public:
     bool has(uint32_t pattern, size_t member) const {
         return words_[pattern * n_words_ + member / 64] >> (member % 64) & 1;
     }
+    const uint64_t* words(uint32_t pattern) const { return words_.data() + pattern * n_words_; }
 
     // The number of a set (n_words words), new or known; kNone for the empty set.
     uint32_t intern(const uint64_t* set) {
@@ -77,7 +134,7 @@ private:
         for (size_t k = 0; k < count; ++k) intern(words.data() + k * n_words_);
     }
 
-    size_t n_members_, n_words_, size_ = 0;
+    size_t n_members_ = 0, n_words_ = 0, size_ = 0;
     std::vector<uint64_t> words_;  // n_words per pattern
     std::vector<uint32_t> slots_;  // a hash table of numbers
 };

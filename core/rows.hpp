@@ -82,6 +82,13 @@ struct Layout : Plan {
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
     std::vector<uint32_t> position;  // of a row in `rows`; only where sparse columns are looked up
 
+    // Nothing is left but the memory.
+    void clear() {
+        n_rows = 0;
+        rows.clear(), order_words.clear();
+        listed_words.clear(), listed_codes.clear();
+        root_stretches.clear(), position.clear();
+    }
     uint32_t* words_of(size_t order) { return order_words.data() + order * n_rows; }
     std::span<const uint32_t> order(size_t column, size_t begin, size_t end) const {
         auto which = static_cast<size_t>(order_of[column]);

@@ -34,7 +34,7 @@ public:
         n_.assign(crew.n_lanes, kNobody), n0_.assign(crew.n_lanes), n1_.assign(crew.n_lanes);
         limit_.assign(crew.n_lanes);
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            const std::vector<int64_t>& totals = crew.views[lane].totals.slots;
+            const ShortLine<int64_t>& totals = crew.views[lane].totals.slots;
             n0_[lane] = static_cast<double>(totals[0]);
             n1_[lane] = static_cast<double>(totals[1]);
             n_[lane] = n0_[lane] + n1_[lane];

@@ -23,6 +23,7 @@
 #include "criterion.hpp"
 #include "fixed.hpp"
 #include "rules.hpp"
+#include "short_line.hpp"
 
 namespace treefold {
 
@@ -62,7 +63,7 @@ public:
     static constexpr bool is_classification = true;
     struct Totals {
         int64_t rows = 0;
-        std::vector<Slot> slots;
+        ShortLine<Slot> slots;
     };
     struct Context {
         int64_t shift = 0;  // slots are divided by 2^shift to have kClassBits
@@ -94,7 +95,7 @@ public:
     }
     // Rows take turns in adding to one of several counters, as each addition to the same one waits for the last.
     static constexpr size_t kWays = 4;
-    void count_in_ways(std::span<const uint32_t> rows, std::vector<Slot>& slots) const {
+    void count_in_ways(std::span<const uint32_t> rows, ShortLine<Slot>& slots) const {
         std::vector<uint32_t> counts(kWays * width());
         size_t k = 0;
         for (; k + kWays <= rows.size(); k += kWays)
@@ -106,7 +107,7 @@ public:
     }
 
     Totals sum_rows(std::span<const uint32_t> rows) const {
-        Totals totals{static_cast<int64_t>(rows.size()), std::vector<Slot>(width())};
+        Totals totals{static_cast<int64_t>(rows.size()), ShortLine<Slot>(width())};
         if (!weights && rows.size() >= kWays * width())
             count_in_ways(rows, totals.slots);
         else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -166,7 +167,9 @@ struct Desk {
     Findings findings;
     std::vector<uint32_t> own_rows;  // of one share of a group
     Work work;
-    std::vector<NodePointer<Target>> used_nodes;  // to be used again: a node is 500 bytes to clear
+    // To be used again, with their memory: a node is 500 bytes to clear, a group has a dozen vectors.
+    std::vector<NodePointer<Target>> used_nodes;
+    std::vector<std::shared_ptr<Group<Target>>> used_groups;
 
     uint32_t* spare(size_t size) {
         if (scratch.spare.size() < size + kPacked) scratch.spare.resize(size + kPacked);
@@ -185,12 +188,32 @@ struct Desk {
     void give_back(NodePointer<Target> node) {
         node->stretches.clear();
         node->histogram.clear();
-        node->group.reset();
+        if (node->birth) give_back(std::move(node->birth->parent));
+        give_back(std::move(node->group));
         node->birth.reset();
+        node->seat = nullptr, node->layout = nullptr;
         node->signature = 0;
         node->lone.reset();
         used_nodes.push_back(std::move(node));
     }
+    std::shared_ptr<Group<Target>> take_group() {
+        if (used_groups.empty()) return std::make_shared<Group<Target>>();
+        std::shared_ptr<Group<Target>> group = std::move(used_groups.back());
+        used_groups.pop_back();
+        return group;
+    }
+    // Of somebody who needs it no longer. Others may; large ones and many would be memory that nobody counts.
+    void give_back(std::shared_ptr<Group<Target>> group) {
+        if (group.use_count() != 1 || used_groups.size() == kUsedGroups ||
+            group->nbytes() > kUsedBytes)
+            return;
+        std::atomic_thread_fence(std::memory_order_acquire);  // another worker may have had it
+        group->clear();
+        used_groups.push_back(std::move(group));
+    }
+
+private:
+    static constexpr size_t kUsedGroups = 8, kUsedBytes = size_t{1} << 18;
 };
 
 // Nodes below this many cells are left to one worker: waking the others would take longer.
