@@ -43,6 +43,7 @@ public:
         return ones[slot_of_row[row] * n_lanes + lane] != 0.0;
     }
     const Lanes* line(uint32_t row) const { return ones.data() + slot_of_row[row] * (n_lanes / 4); }
+    const SlotNumbers& slots() const { return slots_; }
     uint16_t slot_of(uint32_t pattern) const { return static_cast<uint16_t>(slots_.of(pattern)); }
 
     // Once the shares are known. False: there are too many slots.

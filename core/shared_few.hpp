@@ -2,6 +2,7 @@
 // per code), out of which each share's own is made by taking away what does not count for it (crew.hpp).
 #pragma once
 
+#include "cut_bounds.hpp"
 #include "shared_scans.hpp"
 
 namespace treefold {
@@ -13,7 +14,9 @@ public:
     void prepare(const Crew<Target>& crew) {
         crew_ = &crew;
         list_labels();
-        prepare_lanes();
+        is_small_ = crew.group->n_rows() <= VectorTraits<FloatLanes>::kMostRows;
+        slack_ = is_small_ ? VectorTraits<FloatLanes>::kSlack : kSlack;
+        with_bounds([&](auto& bounds) { bounds.prepare(crew, classes_); });
         stride_ = crew.n_slots * classes_.size();
         if (!crew.group->kept.empty()) return;
         const std::vector<uint32_t>& rows = layout().rows;
@@ -39,7 +42,14 @@ public:
             }
             size_t next = is_kept() ? look_up(first, last) : count(first, last);
             bounds_.resize((next - first) * crew_->n_lanes);
-            for (size_t k = first; k < next; ++k) bound_column(k, k - first);
+            with_bounds([&](auto& bounds) {
+                for (size_t k = first; k < next; ++k) {
+                    size_t start = starts_[k - first];
+                    bounds.bound(column_of(k), n_codes(k), histogram_ + start,
+                                 all_.data() + start / crew_->n_slots,
+                                 bounds_.data() + (k - first) * crew_->n_lanes);
+                }
+            });
             for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
                 search_lane(first, next, lane, scratch, findings[lane], exact);
             first = next;
@@ -49,7 +59,6 @@ public:
 private:
     static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
     static constexpr size_t kMostEntries = 1 << 22;
-    static constexpr size_t kFewCategories = 5;  // of more, too many subsets would be looked at
     static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
     const Layout& layout() const { return crew_->group->layout; }
@@ -74,22 +83,9 @@ private:
         }
     }
 
-    void prepare_lanes() {
-        n_vectors_ = crew_->n_lanes / 4;
-        n_.assign(crew_->n_lanes, std::numeric_limits<double>::quiet_NaN());
-        squares_.assign(crew_->n_lanes);
-        smallest_.assign(crew_->n_lanes, 1.0);
-        lane_totals_.assign(classes_.size() * n_vectors_, Lanes{});
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane) {
-            const NodeView<Target>& view = crew_->views[lane];
-            n_[lane] = static_cast<double>(view.totals.rows);
-            squares_[lane] = view.squares;
-            smallest_[lane] =
-                static_cast<double>(std::max<int64_t>(1, view.rules.min_samples_leaf));
-            for (size_t c = 0; c < classes_.size(); ++c)
-                lane_totals_[c * n_vectors_ + lane / 4][lane % 4] =
-                    static_cast<double>(view.totals.slots[classes_[c]]);
-        }
+    template <class Use>
+    void with_bounds(Use&& use) {
+        is_small_ ? use(small_bounds_) : use(large_bounds_);
     }
 
     // Fills histograms of as many columns as fit; returns the first that does not.
@@ -126,138 +122,6 @@ private:
         return last;
     }
 
-    // An upper bound of the quality of a column's cuts or sets for each lane, all lanes at once.
-    void bound_column(size_t column, size_t k) {
-        const Column& source = column_of(column);
-        make_lane_lines(column, k);
-        double* bounds = bounds_.data() + k * crew_->n_lanes;
-        bool has_missing = !used_.empty() && used_.back() == source.missing_code();
-        if (used_.size() < 2) {
-            std::fill_n(bounds, crew_->n_lanes, -kUnbounded);
-            return;
-        }
-        if (source.is_categorical && used_.size() <= kFewCategories)
-            bound_subsets();
-        else if (source.is_categorical || has_missing)
-            bound_groups();
-        else if (classes_.size() == 2)
-            bound_cuts_of_two();
-        else
-            bound_cuts();
-        std::copy_n(reinterpret_cast<const double*>(best_.data()), crew_->n_lanes, bounds);
-    }
-
-    // lane_lines_: (used code, label, lane) rows.
-    void make_lane_lines(size_t column, size_t k) {
-        size_t n_labels = classes_.size(), n = n_codes(column), n_slots = crew_->n_slots;
-        used_.clear(), used_all_.clear();
-        lane_lines_.resize(n * n_labels * n_vectors_);
-        Lanes* lanes = lane_lines_.data();
-        const uint32_t* slots = histogram_ + starts_[k];
-        uint32_t* all = all_.data() + starts_[k] / n_slots;
-        for (uint32_t code = 0; code < n; ++code, slots += stride_, all += n_labels) {
-            uint32_t any = 0;
-            for (size_t c = 0; c < n_labels; ++c) {
-                all[c] = crew_->to_lanes(slots + c * n_slots, lanes + c * n_vectors_);
-                any |= all[c];
-            }
-            if (any == 0) continue;
-            used_.push_back(code);
-            used_all_.push_back(all);
-            lanes += n_labels * n_vectors_;
-        }
-    }
-    // Of used code i; nothing is there where it has no row of the label.
-    const Lanes* line(size_t i, size_t label) const {
-        return lane_lines_.data() + (i * classes_.size() + label) * n_vectors_;
-    }
-    Lanes rows(size_t i, size_t label, size_t v) const {
-        return used_all_[i][label] == 0 ? Lanes{} : line(i, label)[v];
-    }
-
-    // The best of all cuts. Two labels: TwoClassScan has the algebra.
-    void bound_cuts_of_two() {
-        best_.assign(crew_->n_lanes, -kUnbounded);
-        for (size_t v = 0; v < n_vectors_; ++v) {
-            Lanes n = n_.data()[v], n1 = lane_totals_[n_vectors_ + v], at{}, ones{};
-            Lanes most = best_.data()[v], smallest = smallest_.data()[v];
-            for (size_t i = 0; i + 1 < used_.size(); ++i) {
-                Lanes added = rows(i, 1, v);
-                ones += added;
-                at += rows(i, 0, v) + added;
-                Lanes d = n * ones - at * n1, quality = d * d / (at * (n - at));
-                LaneMask counts = (at >= smallest) & (n - at >= smallest) & (quality > most);
-                most = counts ? quality : most;
-            }
-            best_.data()[v] = (squares_.data()[v] + 2 * most) / n;
-        }
-    }
-    void bound_cuts() {
-        start_bound();
-        for (size_t i = 0; i + 1 < used_.size(); ++i) {
-            move_line(i, 1.0);
-            raise_bound();
-        }
-    }
-    // The best of all divisions of the categories in two (the missing rows as one of them), in Gray order: one
-    // category changes sides at each step; the last one stays on the right.
-    void bound_subsets() {
-        start_bound();
-        for (uint32_t step = 1; step < uint32_t{1} << (used_.size() - 1); ++step) {
-            auto changed = static_cast<size_t>(std::countr_zero(step));
-            bool is_added = ((step ^ step >> 1) >> changed & 1) != 0;
-            move_line(changed, is_added ? 1.0 : -1.0);
-            raise_bound();
-        }
-    }
-    // No division in two is better than one into all groups: the quality is convex.
-    void bound_groups() {
-        best_.assign(crew_->n_lanes);
-        for (size_t i = 0; i < used_.size(); ++i)
-            for (size_t v = 0; v < n_vectors_; ++v) {
-                Lanes squares{}, all{};
-                for (size_t c = 0; c < classes_.size(); ++c) {
-                    Lanes x = rows(i, c, v);
-                    squares += x * x;
-                    all += x;
-                }
-                best_.data()[v] += all > 0 ? squares / all : Lanes{};
-            }
-    }
-
-    void start_bound() {
-        left_.assign(classes_.size() * n_vectors_, Lanes{});
-        a_.assign(crew_->n_lanes), b_.assign(crew_->n_lanes), n_left_.assign(crew_->n_lanes);
-        best_.assign(crew_->n_lanes, -kUnbounded);
-    }
-    void move_line(size_t i, double sign) {
-        const uint32_t n_labels = static_cast<uint32_t>(classes_.size());
-        for (size_t v = 0; v < n_vectors_; ++v) {
-            Lanes a = a_.data()[v], b = b_.data()[v], n_left = n_left_.data()[v];
-            const Lanes* lines = line(i, 0) + v;
-            for (size_t c = 0; c < n_labels; ++c) {
-                if (used_all_[i][c] == 0) continue;
-                Lanes x = lines[c * n_vectors_] * sign, &left = left_[c * n_vectors_ + v];
-                a += x * (2 * left + x);
-                b += x * lane_totals_[c * n_vectors_ + v];
-                left += x;
-                n_left += x;
-            }
-            a_.data()[v] = a, b_.data()[v] = b, n_left_.data()[v] = n_left;
-        }
-    }
-    // The quality of what is on the left, where both sides are large enough (ClassScan has the algebra).
-    void raise_bound() {
-        for (size_t v = 0; v < n_vectors_; ++v) {
-            Lanes n = n_.data()[v], n_left = n_left_.data()[v], n_right = n - n_left;
-            Lanes reached = a_.data()[v] * n + (squares_.data()[v] - 2 * b_.data()[v]) * n_left;
-            Lanes quality = reached / (n_left * n_right);
-            LaneMask counts = (n_left >= smallest_.data()[v]) & (n_right >= smallest_.data()[v]) &
-                              (quality > best_.data()[v]);
-            best_.data()[v] = counts ? quality : best_.data()[v];
-        }
-    }
-
     // The most promising columns first; the others then seldom can win. The bound of a numeric column is the quality
     // of one of its cuts.
     template <class Exact>
@@ -270,7 +134,7 @@ private:
             for (size_t k = 0; k < next - first; ++k)
                 if (double other = bounds_[k * crew_->n_lanes + lane]; other > bound)
                     best = k, bound = other;
-            if (bound == -kUnbounded || bound * (1 + kSlack) < findings.floor) return;
+            if (bound == -kUnbounded || bound * (1 + slack_) < findings.floor) return;
             if (!is_prepared) groups_.prepare_labels(crew_->views[lane], classes_);
             is_prepared = true;
             bounds_[best * crew_->n_lanes + lane] = -kUnbounded;
@@ -291,7 +155,7 @@ private:
             return;
         }
         bool has_missing = all_of(at, column.missing_code()) != 0;
-        if (!has_missing) findings.floor = std::max(findings.floor, bound * (1 - kSlack));
+        if (!has_missing) findings.floor = std::max(findings.floor, bound * (1 - slack_));
         auto line_at = [&](size_t i) { return lines_.data() + i * classes_.size(); };
         groups_.scan_cuts(crew_->views[lane], column_at, codes_, line_at, findings);
     }
@@ -344,7 +208,11 @@ private:
 
     const Crew<Target>* crew_ = nullptr;
     ClassGroups groups_;
-    size_t stride_ = 0, n_vectors_ = 0;
+    size_t stride_ = 0;
+    bool is_small_ = false;
+    double slack_ = 0;  // of the bounds
+    CutBounds<FloatLanes> small_bounds_;
+    CutBounds<Lanes> large_bounds_;
     std::vector<uint32_t> label_start_;  // per class: where in a line its slots begin
     std::vector<size_t> classes_;  // per label
     std::vector<uint32_t> offset_;  // per row of the group: label and slot
@@ -352,12 +220,8 @@ private:
     std::vector<uint32_t> counted_;  // here, unless the group has kept it
     const uint32_t* histogram_ = nullptr;  // (column, code, label, slot)
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
-    std::vector<uint32_t> used_;  // codes of one column that some row has
-    std::vector<const uint32_t*> used_all_;  // where in all_ these are
     std::vector<uint32_t> codes_, lines_;  // of one lane
     std::vector<double> bounds_;  // (column, lane)
-    std::vector<Lanes> lane_lines_, lane_totals_, left_;
-    LaneArray n_, squares_, smallest_, a_, b_, n_left_, best_;
 };
 
 // Numeric columns for means: a line of sums and counts per code.

@@ -192,6 +192,7 @@ struct Desk {
         give_back(std::move(node->group));
         node->birth.reset();
         node->seat = nullptr, node->layout = nullptr;
+        node->begin = node->end = 0;
         node->signature = 0;
         node->lone.reset();
         used_nodes.push_back(std::move(node));
