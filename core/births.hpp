@@ -17,7 +17,7 @@ class Births {
 public:
     using NodePtr = NodePointer<Target>;
 
-    Births(Workshop<Target>& shop, const Keeper<Target>& keeper) : shop_(shop), keeper_(keeper) {}
+    Births(Workshop<Target>& shop, Keeper<Target>& keeper) : shop_(shop), keeper_(keeper) {}
 
     // Gives a node for each fork to `consider`. The parent's layout is needed until the last fork is
     // born: forks of few members come first.
@@ -73,7 +73,7 @@ public:
         uint8_t* ways = choose_ways(birth, worker, left, right);
         divide_layout(birth.parent->layout, ways, left.layout, right.layout);
         if constexpr (Keeper<Target>::kServes)
-            keeper_.hand_on(*birth.parent, birth.fork(), left, right, shop_.desk(worker).work);
+            keeper_.hand_on(*birth.parent, birth.fork(), left, right, worker);
     }
 
 private:
@@ -141,7 +141,7 @@ private:
     }
 
     Workshop<Target>& shop_;
-    const Keeper<Target>& keeper_;
+    Keeper<Target>& keeper_;
 };
 
 }  // namespace treefold

@@ -1,31 +1,10 @@
 // How good the cuts and sets of a few-valued column can be, for all shares of a group at once: upper bounds out of one histogram
 // by code, label and slot (slots.hpp).
-//
-// In groups of up to 4,096 rows counts, their squares and the sums of those are whole numbers that float32 holds, so that eight
-// shares go in a vector (ten folds together: Pen Digits 1.2 times as fast); of larger ones four, in float64.
 #pragma once
 
 #include "crew.hpp"
 
 namespace treefold {
-
-template <class Vector>
-struct VectorTraits;
-template <>
-struct VectorTraits<Lanes> {
-    using Scalar = double;
-    using Integers = IntLanes4;
-    static constexpr size_t kWidth = 4;
-    static constexpr double kSlack = treefold::kSlack;
-};
-template <>
-struct VectorTraits<FloatLanes> {
-    using Scalar = float;
-    using Integers = IntLanes;
-    static constexpr size_t kWidth = 8;
-    static constexpr double kSlack = 1.0 / (1 << 15);  // 256 additions and a few operations more
-    static constexpr size_t kMostRows = 4'096;
-};
 
 template <class Vector>
 class CutBounds {

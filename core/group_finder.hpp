@@ -16,22 +16,26 @@ class GroupFinder {
 public:
     using Slot = typename Target::Slot;
 
-    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder, const Keeper<Target>& keeper)
+    GroupFinder(Workshop<Target>& shop, Finder<Target>& finder, Keeper<Target>& keeper)
         : shop_(shop), finder_(finder), keeper_(keeper), tools_(shop.desks.size()) {}
 
-    // One split per share; it does not exist where the share stays a leaf.
-    std::vector<Split> find(Node<Target>& node, int worker) {
+    // One split per share; it does not exist where the share stays a leaf. They are the caller's until the next search.
+    std::vector<Split>& find(Node<Target>& node, int worker) {
         Group<Target>& group = *node.group;
         Desk<Target>& desk = shop_.desk(worker);
-        std::vector<Split> splits(group.shares.size());
+        std::vector<Split>& splits = tools_[static_cast<size_t>(worker)].splits;
+        splits.resize(group.shares.size());
         desk.work.count_search(splits.size(), group.n_rows());
         Crew<Target>& crew = gather_crew(group, worker);
-        for (size_t share = 0; share < splits.size(); ++share)
-            if (std::find(crew.shares.begin(), crew.shares.end(), share) == crew.shares.end())
-                splits[share] = find_alone(node, share, worker);
+        if (crew.shares.size() < splits.size())
+            for (size_t share = 0; share < splits.size(); ++share)
+                if (std::find(crew.shares.begin(), crew.shares.end(), share) == crew.shares.end())
+                    splits[share] = find_alone(node, share, worker);
         if (crew.shares.empty()) return splits;
         count_work(crew, desk.work);
-        std::vector<Findings> findings(crew.shares.size());
+        std::vector<Findings>& findings = tools_[static_cast<size_t>(worker)].findings;
+        findings.resize(crew.shares.size());
+        for (Findings& own : findings) own.reset();
         search_columns(crew, findings, worker);
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
             resolve(crew, lane, findings[lane], desk);
@@ -68,6 +72,8 @@ private:
         SharedMeanHistograms mean_histograms;
         SharedMeanScan means;
         std::vector<uint16_t> slots;  // per row of the table, in the group at hand
+        std::vector<Findings> findings;  // per lane
+        std::vector<Split> splits;  // per share
     };
 
     // Nobody, if no kernel serves the group.
@@ -91,9 +97,9 @@ private:
         if (crew.shares.empty()) return crew;
         if constexpr (Keeper<Target>::kServes) {
             if (crew.shares.size() == group.shares.size())
-                keeper_.keep(group);
+                keeper_.keep(group, crew.slots(), worker);
             else
-                group.kept = {};
+                group.kept.entries.clear();
         }
         if (!looks_at_rows(group)) return crew;
         tools.slots.resize(shop_.table.n_rows);
@@ -356,7 +362,7 @@ private:
 
     Workshop<Target>& shop_;
     Finder<Target>& finder_;
-    const Keeper<Target>& keeper_;
+    Keeper<Target>& keeper_;
     std::vector<Tools> tools_;  // per worker
 };
 

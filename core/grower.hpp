@@ -295,7 +295,7 @@ private:
     bool open_group(Node<Target>& node, Grove& grove, int worker) {
         Group<Target>& group = *node.group;
         Desk<Target>& desk = shop_.desk(worker);
-        std::vector<Split> splits = group_finder_.find(node, worker);
+        std::vector<Split>& splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
                           const Cells<Target>& cells, const uint8_t* ways) {

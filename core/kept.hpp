@@ -18,20 +18,19 @@ class Keeper {
 public:
     static constexpr bool kServes = std::is_same_v<Target, ClassTarget<int64_t>>;
 
-    explicit Keeper(Workshop<Target>& shop) : shop_(shop) {}
+    explicit Keeper(Workshop<Target>& shop) : shop_(shop), tools_(shop.desks.size()) {}
 
-    // Counts the rows of a group whose shares all have kernels, if it is large enough and has inherited nothing.
-    void keep(Group<Target>& group) const {
+    // Counts the rows of a group whose shares all have kernels, in these slots, if it is large enough and has inherited nothing.
+    void keep(Group<Target>& group, const SlotNumbers& slots, int worker) {
         if (!group.kept.empty()) return;
         Shape shape = shape_of(group);
-        SlotNumbers slots = number_slots(group.patterns, group.shares.size());
         if (!shape.is_worth(group.n_rows(), slots)) return;
-        group.kept.slots = std::move(slots);
-        group.kept.entries.assign(shape.n_entries(group.kept.slots), 0);
-        std::vector<uint32_t> all(group.n_rows());
-        std::iota(all.begin(), all.end(), 0);
-        shop_.for_few_columns(all.size(), [&](size_t first, size_t last) {
-            count(group, all, first, last, group.kept.entries.data());
+        group.kept.slots = slots;
+        group.kept.entries.assign(shape.n_entries(slots), 0);
+        CountedRows& rows = tools_[static_cast<size_t>(worker)].rows;
+        rows.list(group, group.n_rows(), [](size_t i) { return i; });
+        shop_.for_few_columns(group.n_rows(), [&](size_t first, size_t last) {
+            count(group, rows, first, last, group.kept.entries.data());
         });
         group.bytes = Metered();  // off the meter first, or the layout would count twice
         group.bytes = Metered(shop_.meter, group.nbytes());
@@ -39,21 +38,25 @@ public:
 
     // Gives the children of a fork what is worth keeping of the parent's.
     void hand_on(const Group<Target>& parent, const Fork<Target>& fork, Group<Target>& left,
-                 Group<Target>& right, Work& work) const {
+                 Group<Target>& right, int worker) {
         if (parent.kept.empty()) return;
         Shape shape = shape_of(parent);
         bool is_left_larger = fork.left.n_rows > fork.right.n_rows;
-        Heir larger(parent, is_left_larger ? fork.left : fork.right);
-        Heir smaller(parent, is_left_larger ? fork.right : fork.left);
+        Heir larger(parent, is_left_larger ? fork.left : fork.right,
+                    (is_left_larger ? left : right).kept);
         if (!shape.is_worth(larger.side.n_rows, larger.kept.slots)) return;
-        Moves moves = list_moves(parent, Fates(fork, larger.side, smaller.side));
+        Heir smaller(parent, is_left_larger ? fork.right : fork.left,
+                     (is_left_larger ? right : left).kept);
+        auto& [moves, rows, moved] = tools_[static_cast<size_t>(worker)];
+        moves.list(parent, Fates(fork, larger.side, smaller.side));
         if (moves.n_rows() > larger.side.n_rows) return;
-        larger.kept.entries.resize(shape.n_entries(larger.kept.slots));
+        rows.list(parent, moves.places.size(), [&](size_t i) { return moves.places[i]; });
+        larger.kept.entries.assign(shape.n_entries(larger.kept.slots), 0);
         bool keeps_smaller = shape.is_worth(smaller.side.n_rows, smaller.kept.slots);
-        if (keeps_smaller) smaller.kept.entries.resize(shape.n_entries(smaller.kept.slots));
-        std::vector<uint32_t> moved(parent.kept.entries.size());
+        if (keeps_smaller) smaller.kept.entries.assign(shape.n_entries(smaller.kept.slots), 0);
+        moved.assign(parent.kept.entries.size(), 0);
         shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
-            count(parent, moves.rows, first, last, moved.data());
+            count(parent, rows, first, last, moved.data());
             size_t begin = shape.n_lines(first), end = shape.n_lines(last);
             larger.add(parent.kept.entries, begin, end);
             larger.subtract(moved, begin, end);
@@ -62,9 +65,7 @@ public:
             smaller.add(moved, begin, end);
             mend(parent, smaller.kept, moves.in_smaller, first, last);
         });
-        work.histograms_handed_on += keeps_smaller ? 2 : 1;
-        (is_left_larger ? left : right).kept = std::move(larger.kept);
-        if (keeps_smaller) (is_left_larger ? right : left).kept = std::move(smaller.kept);
+        shop_.desk(worker).work.histograms_handed_on += keeps_smaller ? 2 : 1;
     }
 
     // What a group has kept of one share with so many rows, as the node of a single tree keeps it; empty if it is too small.
@@ -72,7 +73,7 @@ public:
                                   Work& work) const {
         std::vector<uint32_t> entries;
         Shape shape = shape_of(group);
-        SlotNumbers own = number_slots(Patterns(1), 1);
+        SlotNumbers own = number_slots(Patterns(1));
         if (group.kept.empty() || !shape.is_worth(n_rows, own)) return entries;
         ++work.histograms_handed_on;
         entries.resize(shape.n_entries(own));
@@ -107,14 +108,14 @@ private:
     // One child of a fork.
     struct Heir {
         const ForkSide<Target>& side;
-        KeptHistogram kept;
+        KeptHistogram& kept;
         size_t n_inherited;  // slots of the parent
         std::vector<std::pair<uint32_t, uint32_t>> slots;  // the parent's, and the child's
         bool is_same;  // are they all the same?
 
-        Heir(const Group<Target>& parent, const ForkSide<Target>& side)
-            : side(side), n_inherited(parent.kept.slots.n_slots()) {
-            kept.slots = number_slots(side.patterns, side.shares.size());
+        Heir(const Group<Target>& parent, const ForkSide<Target>& side, KeptHistogram& kept)
+            : side(side), kept(kept), n_inherited(parent.kept.slots.n_slots()) {
+            kept.slots = number_slots(side.patterns);
             for (uint32_t pattern = 0; pattern < parent.patterns.size(); ++pattern)
                 if (uint32_t along = side.along[pattern]; along != Patterns::kNone)
                     slots.emplace_back(parent.kept.slots.of(pattern), kept.slots.of(along));
@@ -150,21 +151,15 @@ private:
         uint32_t place;  // among the parent's rows
         uint32_t from, to;
     };
-    struct Moves {
-        std::vector<uint32_t> rows;  // places of those that are not in the larger child
-        std::vector<Move> in_larger, in_smaller;
-
-        size_t n_rows() const { return rows.size() + in_larger.size() + in_smaller.size(); }
-    };
 
     Shape shape_of(const Group<Target>& group) const {
         return {shop_.plan, group.shares[0].seat->target->width()};
     }
-    static SlotNumbers number_slots(const Patterns& patterns, size_t n_shares) {
-        std::vector<size_t> lanes(n_shares);
-        std::iota(lanes.begin(), lanes.end(), 0);
+    static SlotNumbers number_slots(const Patterns& patterns) {
+        ShareSet everybody(patterns.n_members());
+        for (size_t share = 0; share < patterns.n_members(); ++share) everybody.add(share);
         SlotNumbers slots;
-        slots.number(patterns, lanes);
+        slots.number(patterns, everybody);
         return slots;
     }
 
@@ -199,40 +194,58 @@ private:
         }
     };
 
-    static Moves list_moves(const Group<Target>& parent, const Fates& fates) {
-        Moves moves;
-        moves.rows.resize(parent.n_rows() + 1);
-        size_t n_moved = 0;
-        const uint32_t* cell_of = parent.cells.data() + fates.fork.cells_begin;
-        for (uint32_t k = 0; k < parent.n_rows(); ++k) {
-            size_t cell = cell_of[k];
-            moves.rows[n_moved] = k;
-            n_moved += fates.of[cell] & kIsMoved;
-            if ((fates.of[cell] & kIsMended) == 0) continue;
-            moves.in_larger.push_back({k, fates.from_larger(cell), fates.larger.child_of[cell]});
-            moves.in_smaller.push_back({k, fates.from_smaller(cell), fates.smaller.child_of[cell]});
-        }
-        moves.rows.resize(n_moved);
-        return moves;
-    }
+    struct Moves {
+        std::vector<uint32_t> places;  // of the parent's rows that are not in the larger child
+        std::vector<Move> in_larger, in_smaller;
 
-    // The rows at some places, in the slots of the group itself.
-    void count(const Group<Target>& group, std::span<const uint32_t> places, size_t first,
-               size_t last, uint32_t* entries) const {
-        const Target& target = *group.shares[0].seat->target;
-        const SlotNumbers& slots = group.kept.slots;
-        RowCells cells = cells_of(shop_.plan, first, last, target.width() * slots.n_slots());
-        std::vector<uint32_t> rows(places.size()), offsets(places.size());
-        for (size_t i = 0; i < places.size(); ++i) {
-            rows[i] = group.layout.rows[places[i]];
-            offsets[i] = static_cast<uint32_t>(target.classes[rows[i]]) *
-                             static_cast<uint32_t>(slots.n_slots()) +
-                         slots.of(group.pattern_of[places[i]]);
+        size_t n_rows() const { return places.size() + in_larger.size() + in_smaller.size(); }
+
+        void list(const Group<Target>& parent, const Fates& fates) {
+            places.resize(parent.n_rows() + 1);
+            in_larger.clear(), in_smaller.clear();
+            size_t n_moved = 0;
+            const uint32_t* cell_of = parent.cells.data() + fates.fork.cells_begin;
+            for (uint32_t k = 0; k < parent.n_rows(); ++k) {
+                size_t cell = cell_of[k];
+                places[n_moved] = k;
+                n_moved += fates.of[cell] & kIsMoved;
+                if ((fates.of[cell] & kIsMended) == 0) continue;
+                in_larger.push_back({k, fates.from_larger(cell), fates.larger.child_of[cell]});
+                in_smaller.push_back({k, fates.from_smaller(cell), fates.smaller.child_of[cell]});
+            }
+            places.resize(n_moved);
         }
+    };
+
+    // Rows of a group, and where in a line of its histogram they count: by class and slot.
+    struct CountedRows {
+        Words rows, offsets;
+
+        template <class PlaceOf>
+        void list(const Group<Target>& group, size_t n, PlaceOf&& place_of) {
+            const SlotNumbers& slots = group.kept.slots;
+            const int32_t* classes = group.shares[0].seat->target->classes.data();
+            auto n_slots = static_cast<uint32_t>(slots.n_slots());
+            rows.resize(n), offsets.resize(n);
+            for (size_t i = 0; i < n; ++i) {
+                size_t place = place_of(i);
+                uint32_t row = group.layout.rows[place];
+                rows[i] = row;
+                offsets[i] = static_cast<uint32_t>(classes[row]) * n_slots +
+                             slots.of(group.pattern_of[place]);
+            }
+        }
+    };
+
+    // Some rows, in the slots of the group itself.
+    void count(const Group<Target>& group, const CountedRows& counted, size_t first, size_t last,
+               uint32_t* entries) const {
+        size_t width = group.shares[0].seat->target->width();
+        RowCells cells = cells_of(shop_.plan, first, last, width * group.kept.slots.n_slots());
         visit_lines(
-            shop_.plan, rows.size(), first,
-            [at = rows.data()](size_t i) -> size_t { return at[i]; },
-            [&cells, entries, at = offsets.data()](size_t i, const uint8_t* codes) {
+            shop_.plan, counted.rows.size(), first,
+            [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
+            [&cells, entries, at = counted.offsets.data()](size_t i, const uint8_t* codes) {
                 uint32_t* place = entries + at[i];
                 cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
             });
@@ -259,7 +272,15 @@ private:
         }
     }
 
+    // What each worker needs, used for node after node.
+    struct Tools {
+        Moves moves;
+        CountedRows rows;
+        std::vector<uint32_t> moved;  // the histogram of what is not in the larger child
+    };
+
     Workshop<Target>& shop_;
+    std::vector<Tools> tools_;
 };
 
 }  // namespace treefold

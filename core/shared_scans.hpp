@@ -219,65 +219,92 @@ private:
     std::vector<uint32_t> counts_;  // (class, slot) in the block
 };
 
-// More classes (ClassScan has the algebra).
-class SharedClassScan {
+// More classes (ClassScan has the algebra), one vector of lanes after another.
+template <class Vector>
+class ClassScanOfLanes {
 public:
     using Target = ClassTarget<int64_t>;
+    using Traits = VectorTraits<Vector>;
+    using Scalar = typename Traits::Scalar;
+    static constexpr size_t kWidth = Traits::kWidth;
 
     void prepare(const Crew<Target>& crew) {
         crew_ = &crew;
         n_classes_ = crew.views[0].totals.slots.size();
-        totals_.assign(crew.n_lanes * n_classes_);
-        n_.assign(crew.n_lanes), squares_.assign(crew.n_lanes);
+        size_t n_vectors = (crew.n_lanes + kWidth - 1) / kWidth;
+        squads_.assign(n_vectors, {});
+        totals_.assign(n_vectors * n_classes_, Vector{});
+        ones_.assign(n_vectors * crew.n_slots, Vector{});
+        left_.resize(n_classes_);
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
             const NodeView<Target>& node = crew.views[lane];
+            size_t v = lane / kWidth, place = lane % kWidth;
+            squads_[v].n[place] = static_cast<Scalar>(node.totals.rows);
+            squads_[v].squares[place] = static_cast<Scalar>(node.squares);
             for (size_t k = 0; k < n_classes_; ++k)
-                totals_[k * crew.n_lanes + lane] = static_cast<double>(node.totals.slots[k]);
-            n_[lane] = static_cast<double>(node.totals.rows);
-            squares_[lane] = node.squares;
+                totals_[v * n_classes_ + k][place] = static_cast<Scalar>(node.totals.slots[k]);
+            for (size_t slot = 0; slot < crew.n_slots; ++slot)
+                ones_[v * crew.n_slots + slot][place] =
+                    static_cast<Scalar>(crew.ones[slot * crew.n_lanes + lane]);
         }
     }
 
     template <class Code>
     void run(const OrderView<Code>& order, std::vector<Findings>& findings) {
-        size_t n_vectors = crew_->n_lanes / 4;
-        start(findings);
-        uint32_t mask = (uint32_t{1} << order.bits) - 1;
-        for (size_t k = 0; k < order.words.size(); ++k) {
-            uint32_t label = order.words[k] & mask;
-            const Lanes* ones = crew_->line(order.words[k] >> order.bits);
-            Lanes* counts = left_.data() + label * n_vectors;
-            const Lanes* total = totals_.data() + label * n_vectors;
-            for (size_t v = 0; v < n_vectors; ++v) {
-                Lanes at = n_left_.data()[v], size = n_.data()[v];
-                Lanes reached = a_.data()[v] * (size - at) +
-                                (squares_.data()[v] - 2 * b_.data()[v] + a_.data()[v]) * at;
-                LaneMask hopes = reached >= limit_.data()[v] * (at * (size - at));
-                if (any_lane(hopes)) [[unlikely]]
-                    for (size_t lane = 4 * v; lane < 4 * v + 4; ++lane)
-                        if (hopes[lane - 4 * v] != 0 && lane < crew_->shares.size())
-                            decide(order, k, lane, findings[lane]);
-                a_.data()[v] += ones[v] * (2 * counts[v] + 1);
-                b_.data()[v] += ones[v] * total[v];
-                counts[v] += ones[v];
-                n_left_.data()[v] += ones[v];
-            }
-        }
+        for (size_t v = 0; v < squads_.size(); ++v) scan(order, v, findings);
     }
 
 private:
-    void start(const std::vector<Findings>& findings) {
-        left_.assign(crew_->n_lanes * n_classes_);
-        a_.assign(crew_->n_lanes), b_.assign(crew_->n_lanes), n_left_.assign(crew_->n_lanes);
-        limit_.assign(crew_->n_lanes, std::numeric_limits<double>::infinity());
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
-            limit_[lane] = findings[lane].floor * (1 - kSlack);
+    // What is the same for every column.
+    struct Squad {
+        Vector n{}, squares{};
+    };
+
+    template <class Code>
+    void scan(const OrderView<Code>& order, size_t v, std::vector<Findings>& findings) {
+        uint32_t mask = (uint32_t{1} << order.bits) - 1;
+        const uint16_t* slot_of_row = crew_->slot_of_row;
+        const Vector *totals = totals_.data() + v * n_classes_,
+                     *ones_of_slot = ones_.data() + v * crew_->n_slots;
+        Vector n = squads_[v].n, squares = squads_[v].squares, a{}, b{}, n_left{};
+        Vector* left = left_.data();
+        std::fill_n(left, n_classes_, Vector{});
+        limit_ = list_limits(v, findings);
+        for (size_t k = 0; k < order.words.size(); ++k) {
+            uint32_t word = order.words[k], label = word & mask;
+            Vector n_right = n - n_left;
+            Vector reached = a * n_right + (squares - 2 * b + a) * n_left;
+            auto hopes = reached >= limit_ * (n_left * n_right);
+            if (uint64_t bits = lane_bits(hopes); bits != 0) [[unlikely]]
+                for (; bits != 0; bits &= bits - 1) {
+                    auto place = static_cast<size_t>(std::countr_zero(bits));
+                    size_t lane = v * kWidth + place;
+                    if (lane < crew_->shares.size())
+                        decide(order, k, lane, static_cast<int64_t>(n_left[place]),
+                               findings[lane]);
+                }
+            Vector ones = ones_of_slot[slot_of_row[word >> order.bits]];
+            a += ones * (2 * left[label] + 1);
+            b += ones * totals[label];
+            n_left += ones;
+            left[label] += ones;
+        }
+    }
+
+    Vector list_limits(size_t v, const std::vector<Findings>& findings) const {
+        Vector limits = Vector{} + std::numeric_limits<Scalar>::infinity();
+        for (size_t lane = v * kWidth; lane < std::min((v + 1) * kWidth, findings.size()); ++lane)
+            limits[lane % kWidth] = limit_of(findings[lane]);
+        return limits;
+    }
+    static Scalar limit_of(const Findings& findings) {
+        return static_cast<Scalar>(findings.floor * (1 - Traits::kSlack));
     }
 
     template <class Code>
-    void decide(const OrderView<Code>& order, size_t k, size_t lane, Findings& findings) {
+    void decide(const OrderView<Code>& order, size_t k, size_t lane, int64_t rows_left,
+                Findings& findings) {
         const NodeView<Target>& node = crew_->views[lane];
-        auto rows_left = static_cast<int64_t>(n_left_[lane]);
         int64_t smallest = std::max<int64_t>(1, node.rules.min_samples_leaf);
         if (rows_left < smallest || node.totals.rows - rows_left < smallest) return;
         if (!crew_->counts(order.words[k] >> order.bits, lane)) return;
@@ -285,20 +312,41 @@ private:
         if (code == next) return;
         on_left_.resize(n_classes_), on_right_.resize(n_classes_);
         for (size_t c = 0; c < n_classes_; ++c) {
-            on_left_[c] = static_cast<int64_t>(left_[c * crew_->n_lanes + lane]);
+            on_left_[c] = static_cast<int64_t>(left_[c][lane % kWidth]);
             on_right_[c] = node.totals.slots[c] - on_left_[c];
         }
         double quality = class_quality(Criterion::gini, on_left_, on_right_, 0, node.target.logs);
         if (quality < findings.floor) return;
         findings.offer(numeric_split(quality, order.column, code, next));
-        limit_[lane] = findings.floor * (1 - kSlack);
+        limit_[lane % kWidth] = limit_of(findings);
     }
 
     const Crew<Target>* crew_ = nullptr;
     size_t n_classes_ = 0;
-    LaneArray totals_, n_, squares_, limit_;  // totals_: (class, lane)
-    LaneArray left_, a_, b_, n_left_;
+    std::vector<Squad> squads_;
+    std::vector<Vector> totals_, ones_;  // (vector, class), (vector, slot)
+    std::vector<Vector> left_;  // per class, of the lanes at hand
+    Vector limit_{};
     std::vector<int64_t> on_left_, on_right_;
+};
+
+class SharedClassScan {
+public:
+    using Target = ClassTarget<int64_t>;
+
+    void prepare(const Crew<Target>& crew) {
+        is_small_ = crew.group->n_rows() <= VectorTraits<FloatLanes>::kMostRows;
+        is_small_ ? small_.prepare(crew) : large_.prepare(crew);
+    }
+    template <class Code>
+    void run(const OrderView<Code>& order, std::vector<Findings>& findings) {
+        is_small_ ? small_.run(order, findings) : large_.run(order, findings);
+    }
+
+private:
+    bool is_small_ = false;
+    ClassScanOfLanes<FloatLanes> small_;
+    ClassScanOfLanes<Lanes> large_;
 };
 
 // Means: sums of y - mean per lane, each with the error bound of its own node (mean_scans.hpp has the algebra).

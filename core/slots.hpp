@@ -18,7 +18,7 @@ public:
     static constexpr size_t kMost = 4096;  // of more, lanes have too little in common
 
     // lanes: the shares that take part.
-    void number(const Patterns& patterns, std::span<const size_t> lanes) {
+    void number(const Patterns& patterns, const ShareSet& lanes) {
         n_lanes_ = (lanes.size() + 3) / 4 * 4;
         size_t n_lone = 0;
         of_.resize(patterns.size());
@@ -41,13 +41,16 @@ private:
     static constexpr uint32_t kSeveral = UINT32_MAX;
 
     // The lane that a pattern lacks; n_lanes if none, kSeveral if more.
-    uint32_t find_lacking(const Patterns& patterns, uint32_t pattern,
-                          std::span<const size_t> lanes) const {
+    uint32_t find_lacking(const Patterns& patterns, uint32_t pattern, const ShareSet& lanes) const {
         auto found = static_cast<uint32_t>(n_lanes_);
-        for (uint32_t lane = 0; lane < lanes.size(); ++lane) {
-            if (patterns.has(pattern, lanes[lane])) continue;
-            if (found != n_lanes_) return kSeveral;
-            found = lane;
+        uint32_t n_before = 0;
+        for (size_t k = 0; k < patterns.n_words(); ++k) {
+            uint64_t all = lanes.words()[k], lacking = all & ~patterns.words(pattern)[k];
+            if (lacking != 0) {
+                if (found != n_lanes_ || (lacking & (lacking - 1)) != 0) return kSeveral;
+                found = n_before + static_cast<uint32_t>(std::popcount(all & (lacking - 1)));
+            }
+            n_before += static_cast<uint32_t>(std::popcount(all));
         }
         return found;
     }
