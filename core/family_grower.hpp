@@ -101,6 +101,7 @@ private:
     }
 
     void grow_together(const std::vector<Seat<Target>*>& seats) {
+        strata_.reset();
         grow_in(seats, keeps_orders_of(*seats[0]),
                 [&](Workshop<Target>& shop) { grow_grove(shop, seats, 0); });
     }
@@ -147,19 +148,18 @@ private:
         for (const Seat<Target>* seat : seats)
             grove[seat->member] = harvest_.sinks[seat->member].get();
         std::vector<uint32_t> asked;
-        std::vector<Share<Target>> shares;
-        for (const Seat<Target>* seat : seats) {
-            const Member& member = family_.members[seat->member];
-            Share<Target> share;
-            share.seat = seat;
+        std::vector<Share<Target>> shares(seats.size());
+        for (size_t k = 0; k < seats.size(); ++k) {
+            const Member& member = family_.members[seats[k]->member];
+            Share<Target>& share = shares[k];
+            share.seat = seats[k];
             share.asked_begin = asked.size();
             asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
             share.asked_end = asked.size();
-            share.totals = seat->target->sum_rows(member.rows);
             share.stack_words = member.rows.size();
-            share.record = grove[seat->member]->add_nodes(1);
-            shares.push_back(std::move(share));
+            share.record = grove[seats[k]->member]->add_nodes(1);
         }
+        sum_shares(shares);
         Grower<Target, Sink> grower(shop, std::move(asked));
         grow_roots(shop, grower, seats, std::move(shares), grove, worker);
         keep_order(grower.asked(), seats, grove);
@@ -217,31 +217,80 @@ private:
             grower.run(std::move(root), grove);
     }
 
-    std::shared_ptr<Group<Target>> make_group(Workshop<Target>& shop,
-                                              std::vector<Share<Target>> shares) {
-        auto group = std::make_shared<Group<Target>>();
-        group->patterns = Patterns(shares.size());
-        size_t n_words = group->patterns.n_words();
+    // Which members each row trains.
+    struct Strata {
+        Patterns patterns;  // over the shares
+        Words pattern_of;
+        std::vector<uint32_t> rows;  // those that train nobody are left out
+    };
+
+    Strata stratify(const std::vector<Share<Target>>& shares) const {
+        Strata strata;
+        strata.patterns.reset(shares.size());
+        size_t n_words = strata.patterns.n_words(), n_rows = 0;
         std::vector<uint64_t> sets(table_.n_rows * n_words);
         for (size_t k = 0; k < shares.size(); ++k) {
             uint64_t *words = sets.data() + k / 64, bit = uint64_t{1} << (k % 64);
             for (uint32_t row : family_.members[shares[k].seat->member].rows)
                 words[row * n_words] |= bit;
         }
-        std::vector<uint32_t> rows(table_.n_rows);
-        group->pattern_of.resize(table_.n_rows);
-        size_t n_rows = 0;
+        strata.rows.resize(table_.n_rows), strata.pattern_of.resize(table_.n_rows);
         for (uint32_t row = 0; row < table_.n_rows; ++row) {
-            uint32_t pattern = group->patterns.intern(sets.data() + row * n_words);
-            rows[n_rows] = row;
-            group->pattern_of[n_rows] = pattern;
+            uint32_t pattern = strata.patterns.intern(sets.data() + row * n_words);
+            strata.rows[n_rows] = row;
+            strata.pattern_of[n_rows] = pattern;
             n_rows += pattern != Patterns::kNone;
         }
-        rows.resize(n_rows), group->pattern_of.resize(n_rows);
-        group->layout = lay_out(shop.plan, std::move(rows), view_.classes, workers_);
-        group->is_additive = family_.sharing == Sharing::folds;
-        for (const Share<Target>& share : shares)
-            group->is_additive &= share.seat->target->has_weights_of(*shares[0].seat->target);
+        strata.rows.resize(n_rows), strata.pattern_of.resize(n_rows);
+        return strata;
+    }
+
+    // What the roots add up to: of members that share their rows, each row is added once, to its stratum.
+    void sum_shares(std::vector<Share<Target>>& shares) {
+        if (shares.size() == 1 || !adds_up(shares)) {
+            for (Share<Target>& share : shares)
+                share.totals =
+                    share.seat->target->sum_rows(family_.members[share.seat->member].rows);
+            return;
+        }
+        strata_ = stratify(shares);
+        const Target& target = *shares[0].seat->target;
+        typename Target::Totals none = target.sum_rows({});
+        std::vector<typename Target::Totals> sums(strata_->patterns.size(), none);
+        for (size_t k = 0; k < strata_->rows.size(); ++k) {
+            typename Target::Totals& sum = sums[strata_->pattern_of[k]];
+            ++sum.rows;
+            target.add(strata_->rows[k], sum.slots.data());
+        }
+        for (size_t share = 0; share < shares.size(); ++share) {
+            typename Target::Totals& totals = shares[share].totals = none;
+            for (uint32_t pattern = 0; pattern < sums.size(); ++pattern) {
+                if (!strata_->patterns.has(pattern, share)) continue;
+                totals.rows += sums[pattern].rows;
+                for (size_t k = 0; k < target.width(); ++k)
+                    totals.slots[k] += sums[pattern].slots[k];
+            }
+        }
+    }
+
+    // Does a row add the same to everybody's statistics?
+    bool adds_up(const std::vector<Share<Target>>& shares) const {
+        return family_.sharing == Sharing::folds &&
+               std::all_of(shares.begin(), shares.end(), [&](const Share<Target>& share) {
+                   return share.seat->target->has_weights_of(*shares[0].seat->target);
+               });
+    }
+
+    std::shared_ptr<Group<Target>> make_group(Workshop<Target>& shop,
+                                              std::vector<Share<Target>> shares) {
+        auto group = std::make_shared<Group<Target>>();
+        if (!strata_ || strata_->patterns.n_members() != shares.size())  // some roots are leaves
+            strata_ = stratify(shares);
+        group->patterns = std::move(strata_->patterns);
+        group->pattern_of = std::move(strata_->pattern_of);
+        group->layout = lay_out(shop.plan, std::move(strata_->rows), view_.classes, workers_);
+        strata_.reset();
+        group->is_additive = adds_up(shares);
         group->shares = std::move(shares);
         group->heals = can_heal(*group, table_);
         group->bytes = Metered(shop.meter, group->nbytes());
@@ -254,6 +303,7 @@ private:
     Workers& workers_;
     std::vector<Seat<Target>> seats_;
     std::unique_ptr<PlanOwner> owner_;
+    std::optional<Strata> strata_;  // of the members whose roots are being made
     Harvest<Sink> harvest_;
 };
 

@@ -82,9 +82,11 @@ private:
 class RowCells {
 public:
     RowCells() = default;
-    RowCells(std::vector<uint32_t> starts, size_t stride)
-        : starts_(std::move(starts)), n_columns_(starts_.size()),
-          stride_(static_cast<uint32_t>(stride)) {
+    RowCells(const std::vector<uint32_t>& starts, size_t stride) { set(starts, stride); }
+    void set(const std::vector<uint32_t>& starts, size_t stride) {
+        starts_ = starts;
+        n_columns_ = starts.size();
+        stride_ = static_cast<uint32_t>(stride);
         starts_.resize((n_columns_ + kLinePadding - 1) / kLinePadding * kLinePadding);
     }
 
@@ -343,9 +345,10 @@ private:
 // Where rows count in kept histograms of the few-valued columns first .. last - 1.
 inline RowCells cells_of(const Plan& plan, size_t first, size_t last, size_t stride) {
     std::vector<uint32_t> starts;
+    starts.reserve(last - first);
     for (size_t k = first; k < last; ++k)
         starts.push_back(static_cast<uint32_t>(plan.few_starts[k] * stride));
-    return RowCells(std::move(starts), stride);
+    return RowCells(starts, stride);
 }
 
 // Kept histograms: rows, as often as they count, by (column, code, class) of the few-valued columns first .. last - 1.

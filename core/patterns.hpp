@@ -71,7 +71,8 @@ public:
         n_words_ = (n_members + 63) / 64;
         size_ = 0;
         words_.clear();
-        slots_.assign(16, kNone);
+        words_.reserve(kFirst / 2 * n_words_);
+        slots_.assign(kFirst, kNone);
     }
 
     size_t size() const { return size_; }
@@ -126,13 +127,12 @@ private:
         return place;
     }
     void rehash() {
-        std::vector<uint64_t> words = std::move(words_);
-        words_.clear();
         slots_.assign(4 * slots_.size(), kNone);
-        size_t count = size_;
-        size_ = 0;
-        for (size_t k = 0; k < count; ++k) intern(words.data() + k * n_words_);
+        for (uint32_t pattern = 0; pattern < size_; ++pattern)
+            slots_[place_of(words(pattern))] = pattern;
     }
+
+    static constexpr size_t kFirst = 32;  // places to begin with: half as many patterns
 
     size_t n_members_ = 0, n_words_ = 0, size_ = 0;
     std::vector<uint64_t> words_;  // n_words per pattern

@@ -100,10 +100,10 @@ private:
         histogram_ = counted_.data();
         all_.resize(n_entries / crew_->n_slots);
         std::span<const uint32_t> rows = layout().rows;
-        RowCells cells(starts_, stride_);
+        cells_.set(starts_, stride_);
         visit_lines(
             layout(), rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
-            [&cells, entries = counted_.data(), offsets = offset_.data()](size_t i,
+            [&cells = cells_, entries = counted_.data(), offsets = offset_.data()](size_t i,
                                                                           const uint8_t* codes) {
                 uint32_t* place = entries + offsets[i];
                 cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
@@ -217,6 +217,7 @@ private:
     std::vector<size_t> classes_;  // per label
     std::vector<uint32_t> offset_;  // per row of the group: label and slot
     std::vector<uint32_t> starts_;  // per column
+    RowCells cells_;
     std::vector<uint32_t> counted_;  // here, unless the group has kept it
     const uint32_t* histogram_ = nullptr;  // (column, code, label, slot)
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
