@@ -112,32 +112,47 @@ private:
         }
     }
 
-    // The rows and patterns of both children; returns which way each row of the parent goes.
+    // The rows and patterns of both children; returns which way each row of the parent goes, if orders or lists ask for it.
     uint8_t* choose_ways(const Birth<Target>& birth, int worker, Group<Target>& left,
                          Group<Target>& right) {
+        const Layout& layout = birth.parent->layout;
+        if (layout.n_orders == 0 && layout.root_stretches.empty()) {
+            place_rows(birth, left, right, [](uint32_t, uint8_t) {});
+            return nullptr;
+        }
+        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
+        place_rows(birth, left, right, [ways](uint32_t row, uint8_t way) { ways[row] = way; });
+        return ways;
+    }
+
+    // goes(row, way) for each row of the parent.
+    template <class Goes>
+    static void place_rows(const Birth<Target>& birth, Group<Target>& left, Group<Target>& right,
+                           Goes&& goes) {
         const Group<Target>& parent = *birth.parent;
         const Fork<Target>& fork = birth.fork();
-        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
-        const uint32_t* cell_of = parent.cells.data() + fork.cells_begin;
-        size_t n_left = 0, n_right = 0;
         auto resize = [](Group<Target>& side, size_t n) {
             side.layout.rows.resize(n);
             side.pattern_of.resize(n);
         };
         resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
-        for (size_t k = 0; k < parent.n_rows(); ++k) {
-            uint32_t row = parent.layout.rows[k];
-            uint32_t on_left = fork.left.child_of[cell_of[k]],
-                     on_right = fork.right.child_of[cell_of[k]];
-            left.layout.rows[n_left] = right.layout.rows[n_right] = row;
-            left.pattern_of[n_left] = on_left;
-            right.pattern_of[n_right] = on_right;
+        const uint32_t *rows = parent.layout.rows.data(),
+                       *cell_of = parent.cells.data() + fork.cells_begin;
+        const uint32_t *to_left = fork.left.child_of.data(), *to_right = fork.right.child_of.data();
+        uint32_t *left_rows = left.layout.rows.data(), *right_rows = right.layout.rows.data();
+        uint32_t *left_patterns = left.pattern_of.data(),
+                 *right_patterns = right.pattern_of.data();
+        size_t n_left = 0, n_right = 0;
+        for (size_t k = 0, n = parent.n_rows(); k < n; ++k) {
+            uint32_t row = rows[k], on_left = to_left[cell_of[k]], on_right = to_right[cell_of[k]];
+            left_rows[n_left] = right_rows[n_right] = row;
+            left_patterns[n_left] = on_left;
+            right_patterns[n_right] = on_right;
             bool is_left = on_left != Patterns::kNone, is_right = on_right != Patterns::kNone;
             n_left += is_left, n_right += is_right;
-            ways[row] = static_cast<uint8_t>(is_left | is_right << 1);
+            goes(row, static_cast<uint8_t>(is_left | is_right << 1));
         }
         resize(left, n_left), resize(right, n_right);
-        return ways;
     }
 
     Workshop<Target>& shop_;

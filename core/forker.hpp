@@ -135,7 +135,8 @@ private:
 // Groups shares by column and by what they do with it. Used for group after group.
 //
 // settle(share, split, left, right, cells, ways) describes both children and says whether the split is made, where ways
-// has kGoesLeft, kGoesRight or nothing for each cell; grows_on(part) says whether a child goes on.
+// has kGoesLeft, kGoesRight or nothing for each cell (for means, whose children are described from their rows);
+// grows_on(part) says whether a child goes on.
 template <class Target>
 class Forker {
 public:
@@ -261,7 +262,7 @@ private:
         Share<Target>&left = fork.left.shares.emplace_back(),
         &right = fork.right.shares.emplace_back();
         left.seat = right.seat = share.seat;
-        list_ways(at);
+        if (!Target::is_classification || !group_->is_additive) list_ways(at);
         sum_left(at, left);
         right.totals = share.totals;
         right.totals.rows -= left.totals.rows;

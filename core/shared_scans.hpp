@@ -1,9 +1,9 @@
 // Scans of one column for all shares of a group at once, in float64. As in kernels.hpp they only leave out what cannot
 // win; what survives is decided for the share by the exact quality from its own counts.
 //
-// A row adds to the lanes of the shares that it counts for: a pattern is a line of ones and zeros. A cut is looked
-// at before each row, with what stands to the left of it; for a share it lies between the last row that counts
-// and this one, if this one counts.
+// A row adds to the lanes of the shares that it counts for: a pattern is a line of ones and zeros. A cut is looked at before
+// the first row of a code, with what stands to the left of it; for a share it lies between the last row before that
+// counts and this code, if a row of this code counts.
 #pragma once
 
 #include "crew.hpp"
@@ -12,13 +12,25 @@
 
 namespace treefold {
 
-// The last row before `at` that counts for a lane; it exists.
+// Does a code begin at row k, which is not the first?
+template <class Code>
+bool begins_code(const OrderView<Code>& order, size_t k) {
+    return order.code(k - 1) != order.code(k);
+}
+
+// The codes on both sides of a lane's cut before row k, where a code begins; nothing if no row of that code counts for the
+// lane. Some row before counts.
 template <class Target, class Code>
-size_t previous_row(const Crew<Target>& crew, const OrderView<Code>& order, size_t at,
-                    size_t lane) {
-    do --at;
-    while (!crew.counts(order.words[at] >> order.bits, lane));
-    return at;
+std::optional<std::pair<uint32_t, uint32_t>> find_sides(const Crew<Target>& crew,
+                                                        const OrderView<Code>& order, size_t k,
+                                                        size_t lane) {
+    uint32_t next = order.code(k);
+    auto counts = [&](size_t at) { return crew.counts(order.words[at] >> order.bits, lane); };
+    size_t first = k, last = k - 1;
+    while (!counts(first))
+        if (++first == order.words.size() || order.code(first) != next) return {};
+    while (!counts(last)) --last;
+    return std::pair{order.code(last), next};
 }
 
 // Two classes (TwoClassScan has the algebra). Blocks of rows are counted by slot and class. The best cut between blocks
@@ -98,6 +110,7 @@ private:
             Lanes best{}, n = n_.data()[v], n1 = n1_.data()[v];
             LaneMask where{};
             for (size_t at = 1; at < n_blocks; ++at) {
+                if (!begins_code(order, at * block_)) continue;
                 Lanes n_left = left(at)[v], d = n * left1(at)[v] - n_left * n1;
                 Lanes reached = d * d / (n_left * (n - n_left));
                 LaneMask is_more = reached > best;
@@ -112,16 +125,14 @@ private:
 
     template <class Code>
     void try_boundary(const OrderView<Code>& order, size_t at, size_t lane) {
-        size_t k = at * block_;
-        while (k < order.words.size() && !crew_->counts(order.words[k] >> order.bits, lane)) ++k;
-        double n_left = left(at)[lane / 4][lane % 4], ones = left1(at)[lane / 4][lane % 4];
-        if (k == order.words.size() || n_left == 0) return;
-        decide(order, k, lane, static_cast<int64_t>(n_left), static_cast<int64_t>(ones));
+        decide(order, at * block_, lane, static_cast<int64_t>(left(at)[lane / 4][lane % 4]),
+               static_cast<int64_t>(left1(at)[lane / 4][lane % 4]));
     }
 
     template <class Code>
     void test_block(const OrderView<Code>& order, size_t first, size_t last, size_t block) {
         uint64_t n_hoping = 0;
+        if (order.code(std::max<size_t>(first, 1) - 1) == order.code(last - 1)) return;  // no cut
         hopes_.resize(n_vectors_);
         for (size_t v = 0; v < n_vectors_; ++v) {
             Lanes n = n_.data()[v], n0 = n0_.data()[v], n1 = n1_.data()[v];
@@ -155,9 +166,9 @@ private:
         double d = n * ones - at * n1;
         for (size_t k = first; k < last; ++k) {
             uint32_t word = order.words[k];
-            if (!crew_->counts(word >> order.bits, lane)) continue;
             if (d * d >= limit_[lane] * (at * (n - at)))
                 decide(order, k, lane, static_cast<int64_t>(at), static_cast<int64_t>(ones));
+            if (!crew_->counts(word >> order.bits, lane)) continue;
             at += 1;
             ones += word & 1;
             d += (word & 1) != 0 ? n0 : -n1;
@@ -178,7 +189,7 @@ private:
                 LaneMask hopes = d * d >= limit_.data()[v] * (at * (n - at));
                 if (any_lane(hopes)) [[unlikely]]
                     for (size_t lane = 4 * v; lane < 4 * v + 4; ++lane)
-                        if (hopes[lane - 4 * v] != 0 && counts[v][lane - 4 * v] != 0.0)
+                        if (hopes[lane - 4 * v] != 0 && lane < crew_->shares.size())
                             decide(order, k, lane, static_cast<int64_t>(at[lane - 4 * v]),
                                    static_cast<int64_t>(ones_[v][lane - 4 * v]));
                 at_[v] = at + counts[v];
@@ -187,20 +198,21 @@ private:
         }
     }
 
-    // A cut before row k, which counts for the lane.
+    // A cut before row k.
     template <class Code>
     void decide(const OrderView<Code>& order, size_t k, size_t lane, int64_t n_left, int64_t ones) {
         const NodeView<Target>& node = crew_->views[lane];
         Findings& findings = (*findings_)[lane];
         int64_t smallest = std::max<int64_t>(1, node.rules.min_samples_leaf);
         if (n_left < smallest || node.totals.rows - n_left < smallest) return;
-        uint32_t code = order.code(previous_row(*crew_, order, k, lane)), next = order.code(k);
-        if (code == next) return;
+        if (!begins_code(order, k)) return;
+        auto sides = find_sides(*crew_, order, k, lane);
+        if (!sides) return;
         int64_t left[2] = {n_left - ones, ones};
         int64_t right[2] = {node.totals.slots[0] - left[0], node.totals.slots[1] - left[1]};
         double quality = class_quality(Criterion::gini, left, right, 0, node.target.logs);
         if (quality < findings.floor) return;
-        findings.offer(numeric_split(quality, order.column, code, next));
+        findings.offer(numeric_split(quality, order.column, sides->first, sides->second));
         update_limit(lane);
     }
 
@@ -307,9 +319,9 @@ private:
         const NodeView<Target>& node = crew_->views[lane];
         int64_t smallest = std::max<int64_t>(1, node.rules.min_samples_leaf);
         if (rows_left < smallest || node.totals.rows - rows_left < smallest) return;
-        if (!crew_->counts(order.words[k] >> order.bits, lane)) return;
-        uint32_t code = order.code(previous_row(*crew_, order, k, lane)), next = order.code(k);
-        if (code == next) return;
+        if (!begins_code(order, k)) return;
+        auto sides = find_sides(*crew_, order, k, lane);
+        if (!sides) return;
         on_left_.resize(n_classes_), on_right_.resize(n_classes_);
         for (size_t c = 0; c < n_classes_; ++c) {
             on_left_[c] = static_cast<int64_t>(left_[c][lane % kWidth]);
@@ -317,7 +329,7 @@ private:
         }
         double quality = class_quality(Criterion::gini, on_left_, on_right_, 0, node.target.logs);
         if (quality < findings.floor) return;
-        findings.offer(numeric_split(quality, order.column, code, next));
+        findings.offer(numeric_split(quality, order.column, sides->first, sides->second));
         limit_[lane % kWidth] = limit_of(findings);
     }
 
@@ -373,28 +385,7 @@ public:
 
     template <class Code>
     void run(const OrderView<Code>& order) {
-        size_t n_vectors = crew_->n_lanes / 4;
-        LaneArray &sums = sums_, &n_left = n_left_;
-        sums.assign(crew_->n_lanes), n_left.assign(crew_->n_lanes);
-        const double* numbers = crew_->views[0].target.y.data();
-        const LaneMask no_sign = LaneMask{} + INT64_MAX;
-        for (size_t k = 0; k < order.words.size(); ++k) {
-            uint32_t row = order.words[k] >> order.bits;
-            const Lanes* ones = crew_->line(row);
-            double y = numbers[row];
-            for (size_t v = 0; v < n_vectors; ++v) {
-                Lanes d = sums.data()[v], at = n_left.data()[v];
-                Lanes most = reinterpret_cast<Lanes>(reinterpret_cast<LaneMask>(d) & no_sign) +
-                             error_.data()[v];
-                LaneMask hopes = most * most >= limit_.data()[v] * (at * (n_.data()[v] - at));
-                if (any_lane(hopes)) [[unlikely]]
-                    for (size_t i = 0; i < 4; ++i)
-                        if (hopes[i] != 0 && 4 * v + i < crew_->shares.size())
-                            offer(order, k, 4 * v + i, d[i], at[i]);
-                sums.data()[v] = d + ones[v] * (factor_.data()[v] * y - mean_.data()[v]);
-                n_left.data()[v] = at + ones[v];
-            }
-        }
+        for (size_t v = 0; v < crew_->n_lanes / 4; ++v) scan(order, v);
     }
 
     // A cut of one lane between two codes, with the sum and the rows to the left of it.
@@ -407,11 +398,32 @@ public:
     }
 
 private:
+    // One vector of lanes.
+    template <class Code>
+    void scan(const OrderView<Code>& order, size_t v) {
+        const double* numbers = crew_->views[0].target.y.data();
+        const LaneMask no_sign = LaneMask{} + INT64_MAX;
+        Lanes n = n_.data()[v], factor = factor_.data()[v], mean = mean_.data()[v];
+        Lanes error = error_.data()[v], d{}, n_left{};
+        for (size_t k = 0; k < order.words.size(); ++k) {
+            uint32_t row = order.words[k] >> order.bits;
+            Lanes most = reinterpret_cast<Lanes>(reinterpret_cast<LaneMask>(d) & no_sign) + error;
+            LaneMask hopes = most * most >= limit_.data()[v] * (n_left * (n - n_left));
+            if (any_lane(hopes)) [[unlikely]]
+                for (size_t i = 0; i < 4; ++i)
+                    if (hopes[i] != 0 && 4 * v + i < crew_->shares.size())
+                        offer(order, k, 4 * v + i, d[i], n_left[i]);
+            Lanes ones = crew_->line(row)[v];
+            d += ones * (factor * numbers[row] - mean);
+            n_left += ones;
+        }
+    }
+
     template <class Code>
     void offer(const OrderView<Code>& order, size_t k, size_t lane, double d, double n_left) {
-        if (n_left == 0.0 || !crew_->counts(order.words[k] >> order.bits, lane)) return;
-        uint32_t code = order.code(previous_row(*crew_, order, k, lane)), next = order.code(k);
-        if (code != next) offer_between(lane, {order.column, code, next, 0.0}, d, n_left);
+        if (n_left == 0.0 || !begins_code(order, k)) return;
+        if (auto sides = find_sides(*crew_, order, k, lane))
+            offer_between(lane, {order.column, sides->first, sides->second, 0.0}, d, n_left);
     }
     void update_limit(size_t lane) {
         limit_[lane] = findings_[lane].floor * ((1 - kSlack) / crew_->views[lane].scale);
@@ -420,7 +432,6 @@ private:
     const Crew<Target>* crew_ = nullptr;
     Findings* findings_ = nullptr;  // per lane
     LaneArray n_, factor_, mean_, error_, limit_;
-    LaneArray sums_, n_left_;
 };
 
 }  // namespace treefold
