@@ -8,6 +8,7 @@
 // heal (healing.hpp) children wait for each other.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -16,6 +17,14 @@
 #include "workshop.hpp"
 
 namespace treefold {
+
+// Do most columns have more codes than trees of folds often agree on?
+inline bool has_many_codes(const Table& table) {
+    constexpr uint32_t kMany = 32;
+    auto n = std::count_if(table.columns.begin(), table.columns.end(),
+                           [](const Column& column) { return column.n_codes > kMany; });
+    return 2 * static_cast<size_t>(n) > table.columns.size();
+}
 
 template <class Target>
 struct Share : Part<Target> {  // begin and end are not used

@@ -34,7 +34,6 @@ inline constexpr size_t kSmallestGroup = 16;
 // One member in so many are few. A column of many codes is passed row by row for each share, so that less is in common
 // (ten folds together, pairs part: Yeast and Abalone 1.05 times as fast, MAGIC 1.1, Spam 1.15).
 inline constexpr size_t kFewOfMany = 6, kFewWhereManyCodes = 4;
-inline constexpr uint32_t kManyCodes = 32;
 
 // Layouts of groups that wait for tasks, in layouts of the root.
 inline constexpr uint64_t kWaitingLayouts = 4;
@@ -49,7 +48,7 @@ public:
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
         : shop_(shop), finder_(shop), keeper_(shop), group_finder_(shop, finder_, keeper_),
-          births_(shop, keeper_), divider_(shop, std::move(asked)), few_of_many_(find_few(shop.table)),
+          births_(shop, keeper_), divider_(shop, std::move(asked)), few_of_many_(has_many_codes(shop.table) ? kFewWhereManyCodes : kFewOfMany),
           group_tools_(shop.desks.size()) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
@@ -201,12 +200,6 @@ private:
     bool is_worth_little(const Group<Target>& group) const {
         return group.n_rows() < kSmallestGroup ||
                (!group.heals && group.shares.size() * few_of_many_ <= n_root_members_);
-    }
-    static size_t find_few(const Table& table) {
-        auto n_long = std::count_if(table.columns.begin(), table.columns.end(),
-                                    [](const Column& one) { return one.n_codes > kManyCodes; });
-        return 2 * static_cast<size_t>(n_long) > table.columns.size() ? kFewWhereManyCodes
-                                                                     : kFewOfMany;
     }
 
     void heal(Node<Target>& node, NodePtr other, int worker) {

@@ -25,7 +25,7 @@ bool can_heal(const Group<Target>& root, const Table& table) {
     const Layout& layout = root.layout;
     return root.is_additive && root.shares.size() <= kMostHealing && layout.n_orders == 0 &&
            layout.root_stretches.empty() && layout.position.empty() &&
-           table.n_rows * table.columns.size() <= kHealingCells &&
+           table.n_rows * table.columns.size() <= kHealingCells && !has_many_codes(table) &&
            root.shares[0].seat->tries_all(table);
 }
 
