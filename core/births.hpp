@@ -140,8 +140,7 @@ private:
                        *cell_of = parent.cells.data() + fork.cells_begin;
         const uint32_t *to_left = fork.left.child_of.data(), *to_right = fork.right.child_of.data();
         uint32_t *left_rows = left.layout.rows.data(), *right_rows = right.layout.rows.data();
-        uint32_t *left_patterns = left.pattern_of.data(),
-                 *right_patterns = right.pattern_of.data();
+        uint32_t *left_patterns = left.pattern_of.data(), *right_patterns = right.pattern_of.data();
         size_t n_left = 0, n_right = 0;
         for (size_t k = 0, n = parent.n_rows(); k < n; ++k) {
             uint32_t row = rows[k], on_left = to_left[cell_of[k]], on_right = to_right[cell_of[k]];

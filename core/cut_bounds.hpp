@@ -13,8 +13,6 @@ public:
     using Scalar = typename Traits::Scalar;
     using Target = ClassTarget<int64_t>;
 
-    static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-
     // classes: of each label.
     void prepare(const Crew<Target>& crew, const std::vector<size_t>& classes) {
         crew_ = &crew;

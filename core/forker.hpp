@@ -285,7 +285,7 @@ private:
         for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
             bool counts = group_->patterns.has(pattern, share);
             for (size_t bin = 0; bin < cells_.n_bins; ++bin)
-                ways_[pattern * cells_.n_bins + bin] = !counts              ? 0
+                ways_[pattern * cells_.n_bins + bin] = !counts               ? 0
                                                        : is_left(share, bin) ? kGoesLeft
                                                                              : kGoesRight;
         }

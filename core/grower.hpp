@@ -48,7 +48,8 @@ public:
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
         : shop_(shop), finder_(shop), keeper_(shop), group_finder_(shop, finder_, keeper_),
-          births_(shop, keeper_), divider_(shop, std::move(asked)), few_of_many_(has_many_codes(shop.table) ? kFewWhereManyCodes : kFewOfMany),
+          births_(shop, keeper_), divider_(shop, std::move(asked)),
+          few_of_many_(has_many_codes(shop.table) ? kFewWhereManyCodes : kFewOfMany),
           group_tools_(shop.desks.size()) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
@@ -310,8 +311,8 @@ private:
         auto grows_on = [&](const Share<Target>& share) {
             return !is_leaf(share, *share.seat, node.depth + 1);
         };
-        tools_of(worker).forker.run(shop_.table, group, splits, group.is_part && group.heals, settle,
-                                    grows_on, desk.work);
+        tools_of(worker).forker.run(shop_.table, group, splits, group.is_part && group.heals,
+                                    settle, grows_on, desk.work);
         count_leaves(group, worker);
         return !group.forks.empty();
     }

@@ -103,8 +103,8 @@ private:
         cells_.set(starts_, stride_);
         visit_lines(
             layout(), rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
-            [&cells = cells_, entries = counted_.data(), offsets = offset_.data()](size_t i,
-                                                                          const uint8_t* codes) {
+            [&cells = cells_, entries = counted_.data(), offsets = offset_.data()](
+                size_t i, const uint8_t* codes) {
                 uint32_t* place = entries + offsets[i];
                 cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
             });

@@ -292,8 +292,7 @@ private:
                     auto place = static_cast<size_t>(std::countr_zero(bits));
                     size_t lane = v * kWidth + place;
                     if (lane < crew_->shares.size())
-                        decide(order, k, lane, static_cast<int64_t>(n_left[place]),
-                               findings[lane]);
+                        decide(order, k, lane, static_cast<int64_t>(n_left[place]), findings[lane]);
                 }
             Vector ones = ones_of_slot[slot_of_row[word >> order.bits]];
             a += ones * (2 * left[label] + 1);

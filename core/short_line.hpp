@@ -27,7 +27,8 @@ public:
 
     // All zero.
     void resize(size_t size) {
-        if (size > kNear && (!far_ || size != size_)) far_ = std::make_unique_for_overwrite<T[]>(size);
+        if (size > kNear && (!far_ || size != size_))
+            far_ = std::make_unique_for_overwrite<T[]>(size);
         if (size <= kNear) far_.reset();
         size_ = size;
         std::fill_n(data(), size, T{});

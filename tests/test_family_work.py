@@ -48,7 +48,8 @@ def test_work_names_the_mode(sharing):
     [
         (40, 4, {}, 1, "folds"),
         (40, 4, {}, 2, "folds"),
-        (35, 4, {}, 2, "none"),
+        (22, 4, {}, 1, "folds"),
+        (22, 4, {}, 2, "none"),
         (10, 4, {}, 1, "none"),
         (40, 4, {"criterion": "entropy"}, 1, "none"),
         (40, 40, {}, 1, "none"),

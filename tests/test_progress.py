@@ -161,7 +161,7 @@ def test_work_of_a_running_call_counts_before_it_returns(terminal):
 # The core ---------------------------------------------------------------------------------------
 
 
-def make_family(n_rows=40_000, n_members=4):
+def make_family(n_rows=40_000, n_members=10):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 8))
     y = rng.integers(0, 3, n_rows)

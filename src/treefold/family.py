@@ -21,7 +21,7 @@ __all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_
 Sharing = Literal["auto", "folds", "overlap", "none"]
 _FEW_CODES, _NARROW_CODES, _FEW_CLASSES = 32, 256, 5
 _MANY_BINARY, _MOST_BINARY, _SOME_ROWS = 64, 0.9, 1024  # columns, their share, and rows for them
-_SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 32, 64
+_SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 20, 64
 _MORE_MEMBERS = 8  # for each thread but the first
 _MANY_ROWS, _ROWS_PER_CODE, _ROWS_PER_COLUMN, _MOST_ROWS = 4096, 64, 16, 0.9
 

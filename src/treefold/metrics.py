@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from treefold.exceptions import warn
 
@@ -246,8 +245,9 @@ def log_loss(answers: Answers, labels: Any) -> Scores | None:
         return None
     shares, column = _probabilities(answers)
     eps = np.finfo(np.float64).eps
-    # Not numpy's own logarithm, which may differ in the last bit.
-    losses = np.asarray(-xlogy(1.0, np.clip(shares, eps, 1 - eps)), dtype=np.float64)
+    # numpy's logarithm, as scikit-learn 1.9 takes it. On some machines scipy's, which earlier ones
+    # took, differs in the last bit.
+    losses = np.asarray(-np.log(np.clip(shares, eps, 1 - eps)), dtype=np.float64)
     return _regular(_average_table(answers, losses, column))
 
 
