@@ -8,6 +8,7 @@
 #include "finder.hpp"
 #include "kept.hpp"
 #include "shared_few.hpp"
+#include "shared_means.hpp"
 
 namespace treefold {
 

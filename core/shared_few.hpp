@@ -1,5 +1,5 @@
-// Dense columns with few codes, for all shares of a group: one histogram by code, class and slot (or one line of sums
-// per code), out of which each share's own is made by taking away what does not count for it (crew.hpp).
+// Dense columns with few codes, for all shares of a group and classes: one histogram by code, class and slot, out of which
+// each share's own is made by taking away what does not count for it (crew.hpp).
 #pragma once
 
 #include "cut_bounds.hpp"
@@ -223,60 +223,6 @@ private:
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
     std::vector<uint32_t> codes_, lines_;  // of one lane
     std::vector<double> bounds_;  // (column, lane)
-};
-
-// Numeric columns for means: a line of sums and counts per code.
-class SharedMeanHistograms {
-public:
-    using Target = MeanTarget<2>;
-
-    void prepare(const Crew<Target>& crew) { crew_ = &crew; }
-
-    // A column of the plan's few columns that has no missing value in the group.
-    void search(size_t k, SharedMeanScan& scan) {
-        const Layout& layout = crew_->group->layout;
-        size_t n_vectors = crew_->n_lanes / 4,
-               n_codes = layout.few_starts[k + 1] - layout.few_starts[k];
-        sums_.assign(n_codes * n_vectors, Lanes{});
-        counts_.assign(n_codes * n_vectors, Lanes{});
-        factor_.assign(crew_->n_lanes), mean_.assign(crew_->n_lanes);
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane) {
-            MeanStep step = step_of(crew_->views[lane]);
-            factor_[lane] = step.factor;
-            mean_[lane] = step.mean;
-        }
-        const double* numbers = crew_->views[0].target.y.data();
-        for (uint32_t row : layout.rows) {
-            size_t line = layout.few_line(row)[k] * n_vectors;
-            const Lanes* ones = crew_->line(row);
-            double y = numbers[row];
-            for (size_t v = 0; v < n_vectors; ++v) {
-                sums_[line + v] += ones[v] * (factor_.data()[v] * y - mean_.data()[v]);
-                counts_[line + v] += ones[v];
-            }
-        }
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
-            scan_lane(layout.few_columns[k], n_codes, lane, scan);
-    }
-
-private:
-    void scan_lane(uint32_t column, size_t n_codes, size_t lane, SharedMeanScan& scan) {
-        size_t n_vectors = crew_->n_lanes / 4, vector = lane / 4, place = lane % 4;
-        double d = 0, n_left = 0;
-        uint32_t previous = 0;
-        for (uint32_t code = 0; code < n_codes; ++code) {
-            double count = counts_[code * n_vectors + vector][place];
-            if (count == 0.0) continue;
-            if (n_left != 0.0) scan.offer_between(lane, {column, previous, code, 0.0}, d, n_left);
-            d += sums_[code * n_vectors + vector][place];
-            n_left += count;
-            previous = code;
-        }
-    }
-
-    const Crew<Target>* crew_ = nullptr;
-    std::vector<Lanes> sums_, counts_;  // (code, lane)
-    LaneArray factor_, mean_;
 };
 
 }  // namespace treefold

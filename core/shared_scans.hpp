@@ -1,4 +1,4 @@
-// Scans of one column for all shares of a group at once, in float64. As in kernels.hpp they only leave out what cannot
+// Scans of one order for all shares of a group at once, for classes. As in kernels.hpp they only leave out what cannot
 // win; what survives is decided for the share by the exact quality from its own counts.
 //
 // A row adds to the lanes of the shares that it counts for: a pattern is a line of ones and zeros. A cut is looked at before
@@ -358,79 +358,6 @@ private:
     bool is_small_ = false;
     ClassScanOfLanes<FloatLanes> small_;
     ClassScanOfLanes<Lanes> large_;
-};
-
-// Means: sums of y - mean per lane, each with the error bound of its own node (mean_scans.hpp has the algebra).
-class SharedMeanScan {
-public:
-    using Target = MeanTarget<2>;
-
-    void prepare(const Crew<Target>& crew, std::vector<Findings>& findings) {
-        crew_ = &crew;
-        findings_ = findings.data();
-        n_.assign(crew.n_lanes), factor_.assign(crew.n_lanes), mean_.assign(crew.n_lanes);
-        error_.assign(crew.n_lanes);
-        limit_.assign(crew.n_lanes, std::numeric_limits<double>::infinity());
-        for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            const NodeView<Target>& node = crew.views[lane];
-            n_[lane] = static_cast<double>(node.totals.rows);
-            MeanStep step = step_of(node);
-            factor_[lane] = step.factor;
-            mean_[lane] = step.mean;
-            error_[lane] = node.error;
-            update_limit(lane);
-        }
-    }
-
-    template <class Code>
-    void run(const OrderView<Code>& order) {
-        for (size_t v = 0; v < crew_->n_lanes / 4; ++v) scan(order, v);
-    }
-
-    // A cut of one lane between two codes, with the sum and the rows to the left of it.
-    void offer_between(size_t lane, const Pending& cut, double d, double n_left) {
-        const NodeView<Target>& node = crew_->views[lane];
-        auto smallest = static_cast<double>(std::max<int64_t>(1, node.rules.min_samples_leaf));
-        if (n_left < smallest || n_[lane] - n_left < smallest) return;
-        offer_mean(node, cut, d, n_left * (n_[lane] - n_left), findings_[lane]);
-        update_limit(lane);
-    }
-
-private:
-    // One vector of lanes.
-    template <class Code>
-    void scan(const OrderView<Code>& order, size_t v) {
-        const double* numbers = crew_->views[0].target.y.data();
-        const LaneMask no_sign = LaneMask{} + INT64_MAX;
-        Lanes n = n_.data()[v], factor = factor_.data()[v], mean = mean_.data()[v];
-        Lanes error = error_.data()[v], d{}, n_left{};
-        for (size_t k = 0; k < order.words.size(); ++k) {
-            uint32_t row = order.words[k] >> order.bits;
-            Lanes most = reinterpret_cast<Lanes>(reinterpret_cast<LaneMask>(d) & no_sign) + error;
-            LaneMask hopes = most * most >= limit_.data()[v] * (n_left * (n - n_left));
-            if (any_lane(hopes)) [[unlikely]]
-                for (size_t i = 0; i < 4; ++i)
-                    if (hopes[i] != 0 && 4 * v + i < crew_->shares.size())
-                        offer(order, k, 4 * v + i, d[i], n_left[i]);
-            Lanes ones = crew_->line(row)[v];
-            d += ones * (factor * numbers[row] - mean);
-            n_left += ones;
-        }
-    }
-
-    template <class Code>
-    void offer(const OrderView<Code>& order, size_t k, size_t lane, double d, double n_left) {
-        if (n_left == 0.0 || !begins_code(order, k)) return;
-        if (auto sides = find_sides(*crew_, order, k, lane))
-            offer_between(lane, {order.column, sides->first, sides->second, 0.0}, d, n_left);
-    }
-    void update_limit(size_t lane) {
-        limit_[lane] = findings_[lane].floor * ((1 - kSlack) / crew_->views[lane].scale);
-    }
-
-    const Crew<Target>* crew_ = nullptr;
-    Findings* findings_ = nullptr;  // per lane
-    LaneArray n_, factor_, mean_, error_, limit_;
 };
 
 }  // namespace treefold
