@@ -79,6 +79,7 @@ void bind_tree(nb::module_& m) {
         .def_prop_ro("n_features", [](const Tree& self) { return self.n_categories.size(); })
         .def_prop_ro("max_depth", &Tree::depth)
         .def_prop_ro("n_leaves", &Tree::n_leaves)
+        .def_prop_ro("samples_of_all_nodes", &Tree::samples_of_all_nodes)
         .def_prop_ro("value",
                      [](nb::handle self) {
                          const Tree& tree = nb::cast<const Tree&>(self);

@@ -7,13 +7,16 @@
 namespace treefold {
 
 std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend) {
-    uint32_t largest = 0;
-    for (uint32_t row : rows) largest = std::max(largest, row);
-    if (!rows.empty() && largest >= n_rows) throw DataError("a row is not in the table");
-    uint32_t descends = 0;  // no early end: this way it is done eight at a time
-    for (size_t k = 1; k < rows.size(); ++k) descends |= rows[k - 1] >= rows[k];
+    std::vector<uint32_t> own(rows.begin(), rows.end());  // first: the caller's may change
+    uint32_t descends = 0, largest = 0;  // no early end: this way it is done eight at a time
+    for (size_t k = 1; k < own.size(); ++k) descends |= own[k - 1] >= own[k];
     if (must_ascend && descends != 0) throw DataError("the rows of a member must ascend");
-    return {rows.begin(), rows.end()};
+    if (descends == 0)
+        largest = own.empty() ? 0 : own.back();
+    else
+        for (uint32_t row : own) largest = std::max(largest, row);
+    if (!own.empty() && largest >= n_rows) throw DataError("a row is not in the table");
+    return own;
 }
 
 }  // namespace treefold

@@ -235,8 +235,9 @@ private:
                 words[row * n_words] |= bit;
         }
         strata.rows.resize(table_.n_rows), strata.pattern_of.resize(table_.n_rows);
+        LoneAbsence known(strata.patterns);
         for (uint32_t row = 0; row < table_.n_rows; ++row) {
-            uint32_t pattern = strata.patterns.intern(sets.data() + row * n_words);
+            uint32_t pattern = known.intern(sets.data() + row * n_words);
             strata.rows[n_rows] = row;
             strata.pattern_of[n_rows] = pattern;
             n_rows += pattern != Patterns::kNone;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -137,6 +138,29 @@ private:
     size_t n_members_ = 0, n_words_ = 0, size_ = 0;
     std::vector<uint64_t> words_;  // n_words per pattern
     std::vector<uint32_t> slots_;  // a hash table of numbers
+};
+
+// Interns sets most of which lack one member at most: those are known without a look into the hash table.
+class LoneAbsence {
+public:
+    explicit LoneAbsence(Patterns& patterns) : patterns_(patterns) {
+        known_.fill(Patterns::kNone);
+        if (size_t n = patterns.n_members(); n >= 2 && n <= 64)
+            everybody_ = ~uint64_t{0} >> (64 - n);
+    }
+    uint32_t intern(const uint64_t* set) {
+        uint64_t absent = everybody_ & ~*set;
+        if (everybody_ == 0 || (absent & (absent - 1)) != 0) return patterns_.intern(set);
+        uint32_t& number = known_[static_cast<size_t>(std::countr_zero(absent))];
+        if (number == Patterns::kNone) [[unlikely]]
+            number = patterns_.intern(set);
+        return number;
+    }
+
+private:
+    Patterns& patterns_;
+    uint64_t everybody_ = 0;  // 0: a word has no room for them
+    std::array<uint32_t, 65> known_;  // by who is absent; 64: nobody
 };
 
 }  // namespace treefold

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct Tree {
     }
     int64_t depth() const;
     int64_t n_leaves() const { return static_cast<int64_t>((size() + 1) / 2); }
+    int64_t samples_of_all_nodes() const {
+        return std::accumulate(n_node_samples.begin(), n_node_samples.end(), int64_t{0});
+    }
     void append(const Tree& from, size_t node);  // one node, children to be set by the caller
 };
 

@@ -183,6 +183,7 @@ class Tree:
     n_classes: int  # 0 for regression
     max_depth: int
     n_leaves: int
+    samples_of_all_nodes: int  # the sum of n_node_samples
     children_left: NDArray[np.int32]  # -1 in leaves
     children_right: NDArray[np.int32]
     feature: NDArray[np.int32]  # -2 in leaves

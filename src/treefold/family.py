@@ -187,6 +187,6 @@ def _size(values: NDArray[Any] | None) -> int:
 
 def _divide_time(seconds: float, trees: list[_native.Tree]) -> NDArray[np.float64]:
     """Each member's share of the time, by what its tree would take alone: its rows times depth."""
-    shares = np.array([tree.n_node_samples.sum() for tree in trees], dtype=np.float64)
+    shares = np.array([tree.samples_of_all_nodes for tree in trees], dtype=np.float64)
     share_of_each: NDArray[np.float64] = shares / max(shares.sum(), 1.0)
     return seconds * share_of_each
