@@ -6,6 +6,14 @@
 
 namespace treefold {
 
+// What a column has for one lane.
+struct CutBound {
+    double
+        best;  // no cut is better; numeric columns without missing rows have one that is as good, up to rounding
+    double second;  // no other cut is better
+    uint32_t code;  // the best cut is behind it
+};
+
 template <class Vector>
 class CutBounds {
 public:
@@ -39,26 +47,41 @@ public:
 
     // One bound per lane for a column with so many codes. Writes the rows of each code and label down, over all slots.
     void bound(const Column& column, size_t n_codes, const uint32_t* slots, uint32_t* all,
-               double* bounds) {
+               CutBound* bounds) {
         slots_ = slots, all_ = all;
-        bool has_missing = column.has_missing && has_rows(column.missing_code());
-        if (column.is_categorical || has_missing)
+        is_sparse_ = n_codes > kDenseCodes;
+        bool has_sets =
+            column.is_categorical || (column.has_missing && has_rows(column.missing_code()));
+        if (has_sets)
             bound_sets(column, n_codes);
-        else if (n_vectors_ == 1)
-            bound_cuts<1>(n_codes);
-        else if (n_vectors_ == 2)
-            bound_cuts<2>(n_codes);
+        else if (n_vectors_ == 1 && crew_->n_slots == 8)
+            bound_cuts<1, 8>(n_codes);
+        else if (n_vectors_ == 1 && crew_->n_slots == 16)
+            bound_cuts<1, 16>(n_codes);
+        else if (n_vectors_ == 2 && crew_->n_slots == 16)
+            bound_cuts<2, 16>(n_codes);
         else
-            bound_cuts<0>(n_codes);
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
-            bounds[lane] = running_[lane / Traits::kWidth].best[lane % Traits::kWidth];
+            bound_cuts<0, 0>(n_codes);
+        for (size_t lane = 0; lane < crew_->shares.size(); ++lane) {
+            const Running& running = running_[lane / Traits::kWidth];
+            size_t place = lane % Traits::kWidth;
+            double best = running.best[place];
+            bounds[lane] = {best, has_sets ? best : running.second[place],
+                            static_cast<uint32_t>(running.where[place])};
+        }
     }
 
 private:
+    // Of more, most cells are empty, and it pays to ask each; of fewer, nobody could foresee the answer. (Ten folds together:
+    // Pen Digits 1.2 times as fast as if nobody asked, Letter 1.06 times as if everybody did.)
+    static constexpr size_t kDenseCodes = 32;
     static constexpr size_t kFewCategories = 5;  // of more, too many subsets would be looked at
 
+    using Mask = decltype(Vector{} > Vector{});
+
     struct Running {
-        Vector a, b, n_left, best;
+        Vector a, b, n_left, n_before, best, second;
+        Mask where;
     };
 
     static Vector fill(Scalar value) { return Vector{} + value; }
@@ -66,16 +89,17 @@ private:
         return reinterpret_cast<Scalar*>(vectors.data())[lane];
     }
 
-    // Slots behind those of single lanes and of everybody: for whom their rows count.
+    // Slots behind those of single lanes and of everybody: for whom their rows do not count.
     void list_odd_slots() {
         const SlotNumbers& numbers = crew_->slots();
+        has_lone_ = numbers.n_lone() != 0;
         first_odd_ = numbers.n_lone() + 1, n_used_ = numbers.n_used();
         odd_.assign((n_used_ - first_odd_) * n_vectors_, Vector{});
         for (size_t slot = first_odd_; slot < n_used_; ++slot)
             for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
                 odd_[(slot - first_odd_) * n_vectors_ + lane / Traits::kWidth]
                     [lane % Traits::kWidth] =
-                        static_cast<Scalar>(crew_->ones[slot * crew_->n_lanes + lane]);
+                        static_cast<Scalar>(1 - crew_->ones[slot * crew_->n_lanes + lane]);
     }
 
     bool has_rows(uint32_t code) const {
@@ -86,62 +110,57 @@ private:
 
     // give(v, rows) for each vector of lanes, out of rows per slot; returns all rows. Lanes without a share get
     // nonsense, and nothing is given if there is no row.
-    template <size_t kVectors, class Give>
+    template <size_t kVectors, size_t kSlots, class Give>
     uint32_t visit(const uint32_t* slots, Give&& give) const {
-        CountLanes sums{};
-        for (size_t k = 0; k < crew_->n_slots; k += 8) {
-            CountLanes part;
-            std::memcpy(&part, slots + k, sizeof part);
-            sums += part;
-        }
-        if (is_zero(sums)) return 0;
-        uint32_t all = sum_lanes(sums), n_odd = 0;
-        for (size_t slot = first_odd_; slot < n_used_; ++slot) n_odd += slots[slot];
-        auto n_even = static_cast<Scalar>(all - n_odd);
-        bool has_lone = first_odd_ > 1;
+        CountLanes sums = sum_vectors(slots, kSlots != 0 ? kSlots : crew_->n_slots);
+        if (is_sparse_ && is_zero(sums)) return 0;
+        CountLanes all = spread_sum(sums);
         size_t n_vectors = kVectors != 0 ? kVectors : n_vectors_;
         for (size_t v = 0; v < n_vectors; ++v) {
-            typename Traits::Integers lacking{};
-            if (has_lone) std::memcpy(&lacking, slots + Traits::kWidth * v, sizeof lacking);
-            Vector rows = n_even - __builtin_convertvector(lacking, Vector);
-            if (n_odd != 0)
-                for (size_t slot = first_odd_; slot < n_used_; ++slot)
-                    rows += odd_[(slot - first_odd_) * n_vectors + v] *
-                            static_cast<Scalar>(slots[slot]);
+            typename Traits::Integers lacking{}, counts;
+            if (has_lone_) std::memcpy(&lacking, slots + Traits::kWidth * v, sizeof lacking);
+            std::memcpy(&counts, &all, sizeof counts);
+            Vector rows = __builtin_convertvector(counts - lacking, Vector);
+            for (size_t slot = first_odd_; slot < n_used_; ++slot)
+                rows -=
+                    odd_[(slot - first_odd_) * n_vectors + v] * static_cast<Scalar>(slots[slot]);
             give(v, rows);
         }
-        return all;
+        return all[0];
     }
 
-    // The best of all cuts.
-    template <size_t kVectors>
+    // The best of all cuts. There is none after the last code; the one behind it stands for missing values. The numbers of
+    // vectors and slots, if they are known. (Letter, ten folds together: 1.05 times as fast.)
+    template <size_t kVectors, size_t kSlots>
     void bound_cuts(size_t n_codes) {
         std::array<Running, kVectors> fixed;
         Running* running = kVectors != 0 ? fixed.data() : running_.data();
-        size_t n_vectors = kVectors != 0 ? kVectors : n_vectors_, n_slots = crew_->n_slots;
+        size_t n_vectors = kVectors != 0 ? kVectors : n_vectors_;
+        size_t n_slots = kSlots != 0 ? kSlots : crew_->n_slots;
         start(running, n_vectors);
         const uint32_t* slots = slots_;
         uint32_t* all = all_;
-        for (size_t code = 0; code < n_codes; ++code) {
+        for (size_t code = 0; code + 2 < n_codes; ++code, all += n_labels_) {
             uint32_t any = 0;
-            for (size_t c = 0; c < n_labels_; ++c, slots += n_slots) {
-                all[c] = visit<kVectors>(slots, [&](size_t v, Vector rows) {
+            for (size_t c = 0; c < n_labels_; ++c, slots += n_slots)
+                any |= all[c] = visit<kVectors, kSlots>(slots, [&](size_t v, Vector rows) {
                     move(running[v], c * n_vectors + v, rows);
                 });
-                any |= all[c];
-            }
-            all += n_labels_;
             if (any == 0) continue;
-            for (size_t v = 0; v < n_vectors; ++v) raise(running[v], v);
+            for (size_t v = 0; v < n_vectors; ++v)
+                raise(running[v], v, static_cast<uint32_t>(code));
         }
+        for (; all < all_ + n_codes * n_labels_; ++all, slots += n_slots)
+            *all = spread_sum(sum_vectors(slots, n_slots))[0];
         if (kVectors != 0) std::copy_n(running, n_vectors, running_.data());
     }
 
     void start(Running* running, size_t n_vectors) {
         std::fill(left_.begin(), left_.end(), Vector{});
+        constexpr Scalar kNever = -std::numeric_limits<Scalar>::infinity();
         for (size_t v = 0; v < n_vectors; ++v)
-            running[v] = {Vector{}, Vector{}, Vector{},
-                          fill(-std::numeric_limits<Scalar>::infinity())};
+            running[v] = {Vector{},     Vector{},     Vector{}, Vector{},
+                          fill(kNever), fill(kNever), Mask{}};
     }
     // Rows of one label go to the left. a: the squares of what is there; b: the products with the totals.
     void move(Running& running, size_t line, Vector rows) {
@@ -151,14 +170,21 @@ private:
         running.n_left += rows;
         left += rows;
     }
-    // The quality of what is on the left, where both sides are large enough (ClassScan has the algebra).
-    void raise(Running& running, size_t v) const {
+    // The quality of what is on the left, where both sides are large enough (ClassScan has the algebra) and something
+    // has changed.
+    void raise(Running& running, size_t v, uint32_t code) const {
         Vector n_left = running.n_left, n_right = n_[v] - n_left;
         Vector reached = running.a * n_right + (squares_[v] - 2 * running.b + running.a) * n_left;
         Vector quality = reached / (n_left * n_right);
         auto counts =
-            (n_left >= smallest_[v]) & (n_right >= smallest_[v]) & (quality > running.best);
-        running.best = counts ? quality : running.best;
+            (n_left >= smallest_[v]) & (n_right >= smallest_[v]) & (n_left != running.n_before);
+        auto is_more = counts & (quality > running.best),
+             is_second = counts & (quality > running.second);
+        Vector other = is_second ? quality : running.second;
+        running.second = is_more ? running.best : other;
+        running.best = is_more ? quality : running.best;
+        running.where = is_more ? Mask{} + code : running.where;
+        running.n_before = n_left;
     }
 
     // Categories, or cuts with missing rows on either side.
@@ -181,8 +207,8 @@ private:
                 Vector* to = line(n_lines_, c);
                 std::fill_n(to, n_vectors_, Vector{});
                 size_t cell = code * n_labels_ + c;
-                all_[cell] = visit<0>(slots_ + cell * crew_->n_slots,
-                                      [&](size_t v, Vector rows) { to[v] = rows; });
+                all_[cell] = visit<0, 0>(slots_ + cell * crew_->n_slots,
+                                         [&](size_t v, Vector rows) { to[v] = rows; });
                 any |= all_[cell];
             }
             n_lines_ += any != 0;
@@ -200,7 +226,7 @@ private:
             for (size_t v = 0; v < n_vectors_; ++v) {
                 for (size_t c = 0; c < n_labels_; ++c)
                     move(running_[v], c * n_vectors_ + v, line(changed, c)[v] * sign);
-                raise(running_[v], v);
+                raise(running_[v], v, 0);
             }
         }
     }
@@ -223,6 +249,8 @@ private:
 
     const Crew<Target>* crew_ = nullptr;
     size_t n_labels_ = 0, n_vectors_ = 0, n_lines_ = 0;
+    bool has_lone_ = false;
+    bool is_sparse_ = false;  // the column at hand
     size_t first_odd_ = 0, n_used_ = 0;  // slots
     const uint32_t* slots_ = nullptr;  // (code, label, slot) of the column at hand
     uint32_t* all_ = nullptr;  // (code, label)

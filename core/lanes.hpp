@@ -37,6 +37,21 @@ inline uint32_t sum_lanes(CountLanes counts) {
     sums += __builtin_shuffle(sums, IntLanes4{1, 0, 3, 2});
     return static_cast<uint32_t>(sums[0]);
 }
+// Counts, whole vectors of them, added up in eight sums,
+inline CountLanes sum_vectors(const uint32_t* counts, size_t n_counts) {
+    CountLanes sums{}, part;
+    for (size_t k = 0; k < n_counts; k += 8) {
+        std::memcpy(&part, counts + k, sizeof part);
+        sums += part;
+    }
+    return sums;
+}
+// and the sum of these in every lane.
+inline CountLanes spread_sum(CountLanes sums) {
+    sums += __builtin_shuffle(sums, CountLanes{4, 5, 6, 7, 0, 1, 2, 3});
+    sums += __builtin_shuffle(sums, CountLanes{2, 3, 0, 1, 6, 7, 4, 5});
+    return sums + __builtin_shuffle(sums, CountLanes{1, 0, 3, 2, 5, 4, 7, 6});
+}
 inline bool is_zero(CountLanes counts) {
 #if defined(__AVX2__)
     auto bits = reinterpret_cast<__m256i>(counts);

@@ -132,14 +132,43 @@ private:
             size_t best = 0;
             double bound = -kUnbounded;
             for (size_t k = 0; k < next - first; ++k)
-                if (double other = bounds_[k * crew_->n_lanes + lane]; other > bound)
+                if (double other = bounds_[k * crew_->n_lanes + lane].best; other > bound)
                     best = k, bound = other;
             if (bound == -kUnbounded || bound * (1 + slack_) < findings.floor) return;
+            CutBound& own = bounds_[best * crew_->n_lanes + lane];
+            own.best = -kUnbounded;
+            if (own.second * (1 + slack_) < bound * (1 - slack_)) {
+                decide_cut(first + best, best, lane, own.code, findings);
+                continue;
+            }
             if (!is_prepared) groups_.prepare_labels(crew_->views[lane], classes_);
             is_prepared = true;
-            bounds_[best * crew_->n_lanes + lane] = -kUnbounded;
             scan(first + best, best, lane, bound, scratch, findings, exact);
         }
+    }
+
+    // The cut of a numeric column behind this code, for one lane that has rows of it: no other of the column is as good.
+    void decide_cut(size_t k, size_t at, size_t lane, uint32_t code, Findings& findings) {
+        const NodeView<Target>& view = crew_->views[lane];
+        size_t n_labels = classes_.size(), n_slots = crew_->n_slots;
+        const uint32_t* slots = histogram_ + starts_[at];
+        const uint32_t* all = all_.data() + starts_[at] / n_slots;
+        auto count = [&](size_t cell) -> uint32_t {
+            return all[cell] == 0 ? 0
+                                  : crew_->to_lane(slots + cell * n_slots, all[cell],
+                                                   static_cast<uint32_t>(lane));
+        };
+        on_left_.assign(n_labels, 0), on_right_.resize(n_labels);
+        for (size_t cell = 0; cell < (code + 1) * n_labels;)
+            for (size_t c = 0; c < n_labels; ++c, ++cell) on_left_[c] += count(cell);
+        for (size_t c = 0; c < n_labels; ++c)
+            on_right_[c] = view.totals.slots[classes_[c]] - on_left_[c];
+        double quality = class_quality(Criterion::gini, on_left_, on_right_, 0, view.target.logs);
+        if (quality < findings.floor) return;
+        size_t cell = (code + 1) * n_labels;  // there is a row behind
+        while (count(cell) == 0) ++cell;
+        findings.offer(numeric_split(quality, layout().few_columns[k], code,
+                                     static_cast<uint32_t>(cell / n_labels)));
     }
 
     template <class Exact>
@@ -222,7 +251,8 @@ private:
     const uint32_t* histogram_ = nullptr;  // (column, code, label, slot)
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
     std::vector<uint32_t> codes_, lines_;  // of one lane
-    std::vector<double> bounds_;  // (column, lane)
+    std::vector<int64_t> on_left_, on_right_;  // per label
+    std::vector<CutBound> bounds_;  // (column, lane)
 };
 
 }  // namespace treefold
