@@ -200,7 +200,7 @@ private:
         if (node.histogram.empty() || larger == nullptr ||
             !shop_.keeps_histogram(*node.seat, *larger))
             return;
-        std::vector<uint32_t> counted;
+        Words counted;
         shop_.count_histogram(node, is_left_smaller ? node.left : node.right, counted);
         for (size_t k = 0; k < counted.size(); ++k) node.histogram[k] -= counted[k];
         larger->histogram = std::move(node.histogram);

@@ -19,9 +19,10 @@ class Cells {
 public:
     using Slot = typename Target::Slot;
 
-    // The cells of the rows are appended to those of the group.
-    void count(Group<Target>& group, const Column& column, const Bins& bins, const Target& target,
+    // The cells of the rows are appended to those of the group. at: which column it is.
+    void count(Group<Target>& group, uint32_t at, const Bins& bins, const Target& target,
                bool signs_rows) {
+        const Column& column = group.layout.table->columns[at];
         n_bins = bins.size();
         begin = group.cells.size();
         group.cells.resize(begin + group.n_rows());
@@ -31,7 +32,9 @@ public:
         n_words_ = column.is_categorical ? column.n_codes / 64 + 1 : 0;
         present_.assign(group.patterns.size() * n_words_, 0);
         const std::vector<uint32_t>& rows = group.layout.rows;
-        if (column.is_sparse)
+        if (is_kept(group, at))
+            look_up(group, at, bins);
+        else if (column.is_sparse)
             add_rows(group, target, bins, [&](size_t k) { return column.code_of(rows[k]); });
         else
             column.codes.with([&](auto* codes) {
@@ -60,6 +63,42 @@ public:
     std::vector<Arrival> arrivals;  // per bin, if asked for
 
 private:
+    // Has the group kept this column, and are there fewer entries than rows to look at?
+    bool is_kept(const Group<Target>& group, uint32_t at) const {
+        size_t n_codes = group.layout.table->columns[at].n_codes + 1;
+        return !group.kept.empty() && group.layout.few_of[at] >= 0 &&
+               n_codes * width_ * group.patterns.size() < group.n_rows();
+    }
+    // What the group has kept of a column tells what is in the cells; rows only find theirs. (Mushroom, ten folds together: 1.05
+    // times as fast.)
+    void look_up(Group<Target>& group, uint32_t at, const Bins& bins) {
+        const Layout& layout = group.layout;
+        const KeptHistogram& kept = group.kept;
+        uint32_t n_codes = layout.table->columns[at].n_codes;
+        auto n_patterns = static_cast<uint32_t>(group.patterns.size());
+        std::array<uint8_t, 256> bin_of{};
+        const uint32_t* line =
+            kept.entries.data() + layout.few_starts[static_cast<size_t>(layout.few_of[at])] *
+                                      width_ * kept.slots.n_slots();
+        for (uint32_t code = 0; code <= n_codes; ++code) {
+            uint32_t bin = bins.of_code(code);
+            bin_of[code] = static_cast<uint8_t>(bin);
+            for (size_t k = 0; k < width_; ++k, line += kept.slots.n_slots())
+                for (uint32_t pattern = 0; pattern < n_patterns; ++pattern) {
+                    uint32_t n = line[kept.slots.of(pattern)];
+                    n_rows[pattern * n_bins + bin] += n;
+                    slots_[(pattern * n_bins + bin) * width_ + k] += Slot(n);
+                    if (n_words_ != 0 && n != 0)
+                        present_[pattern * n_words_ + code / 64] |= uint64_t{1} << (code % 64);
+                }
+        }
+        const uint8_t* codes = layout.table->columns[at].codes.narrow.data();
+        const uint32_t *pattern_of = group.pattern_of.data(), *rows = layout.rows.data();
+        uint32_t* cells = group.cells.data() + begin;
+        for (size_t k = 0, n = group.n_rows(); k < n; ++k)
+            cells[k] = pattern_of[k] * static_cast<uint32_t>(n_bins) + bin_of[codes[rows[k]]];
+    }
+
     void sum_bins() {
         bin_rows.assign(n_bins, 0);
         bin_slots_.assign(n_bins * width_, Slot(0));
@@ -156,8 +195,7 @@ public:
             while (last < order_.size() &&
                    splits[order_[last]].column == splits[order_[first]].column)
                 ++last;
-            fork_column(table.columns[splits[order_[first]].column],
-                        {order_.data() + first, last - first}, settle, grows_on, work);
+            fork_column(table, {order_.data() + first, last - first}, settle, grows_on, work);
             first = last;
         }
         if (!group.forks.empty()) work.forks += group.forks.size() - 1;
@@ -165,12 +203,14 @@ public:
 
 private:
     template <class Settle, class GrowsOn>
-    void fork_column(const Column& column, std::span<const size_t> shares, Settle&& settle,
+    void fork_column(const Table& table, std::span<const size_t> shares, Settle&& settle,
                      GrowsOn&& grows_on, Work& work) {
+        uint32_t at = splits_[shares[0]].column;
+        const Column& column = table.columns[at];
         splits_of_column_.clear();
         for (size_t share : shares) splits_of_column_.push_back(&splits_[share]);
         bins_.divide(column, splits_of_column_);
-        cells_.count(*group_, column, bins_, *group_->shares[shares[0]].seat->target, signs_rows_);
+        cells_.count(*group_, at, bins_, *group_->shares[shares[0]].seat->target, signs_rows_);
         n_words_ = group_->patterns.n_words();
         left_.assign(bins_.size() * n_words_, 0);
         for (size_t share : shares)

@@ -409,14 +409,14 @@ private:
         size_t n_rows =
             group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
         Metered bytes(shop_.meter, layout.nbytes());
-        std::vector<uint32_t> histogram;
+        Words histogram;
         if constexpr (Keeper<Target>::kServes)
             histogram = keeper_.extract(*node.group, *node.lone, n_rows, shop_.desk(worker).work);
         grow_share(node, *node.lone, layout, std::move(histogram), grove, worker);
     }
 
-    void grow_share(Node<Target>& node, size_t at, Layout& layout, std::vector<uint32_t> histogram,
-                    Grove& grove, int worker) {
+    void grow_share(Node<Target>& node, size_t at, Layout& layout, Words histogram, Grove& grove,
+                    int worker) {
         NodePtr root = make_root(node.group->shares[at], layout);
         root->histogram = std::move(histogram);
         root->depth = node.depth;

@@ -28,9 +28,11 @@ public:
         group.kept.slots = slots;
         group.kept.entries.assign(shape.n_entries(slots), 0);
         CountedRows& rows = tools_[static_cast<size_t>(worker)].rows;
-        rows.list(group, group.n_rows(), [](size_t i) { return i; });
+        rows.list(
+            group, group.n_rows(), [](size_t i) { return i; }, slots.n_slots(),
+            [&](uint32_t pattern) { return slots.of(pattern); });
         shop_.for_few_columns(group.n_rows(), [&](size_t first, size_t last) {
-            count(group, rows, first, last, group.kept.entries.data());
+            count(shape, rows, first, last, group.kept.entries.data(), 1);
         });
         group.bytes = Metered();  // off the meter first, or the layout would count twice
         group.bytes = Metered(shop_.meter, group.nbytes());
@@ -47,36 +49,29 @@ public:
         if (!shape.is_worth(larger.side.n_rows, larger.kept.slots)) return;
         Heir smaller(parent, is_left_larger ? fork.right : fork.left,
                      (is_left_larger ? right : left).kept);
-        auto& [moves, rows, moved] = tools_[static_cast<size_t>(worker)];
-        moves.list(parent, Fates(fork, larger.side, smaller.side));
+        Tools& tools = tools_[static_cast<size_t>(worker)];
+        Moves& moves = tools.moves;
+        Fates fates(fork, larger.side, smaller.side);
+        if (!fates.has_mended && parent.n_rows() > 2 * larger.side.n_rows) return;
+        moves.list(parent, fates);
         if (moves.n_rows() > larger.side.n_rows) return;
-        rows.list(parent, moves.places.size(), [&](size_t i) { return moves.places[i]; });
-        larger.kept.entries.assign(shape.n_entries(larger.kept.slots), 0);
         bool keeps_smaller = shape.is_worth(smaller.side.n_rows, smaller.kept.slots);
-        if (keeps_smaller) smaller.kept.entries.assign(shape.n_entries(smaller.kept.slots), 0);
-        moved.assign(parent.kept.entries.size(), 0);
-        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
-            count(parent, rows, first, last, moved.data());
-            size_t begin = shape.n_lines(first), end = shape.n_lines(last);
-            larger.add(parent.kept.entries, begin, end);
-            larger.subtract(moved, begin, end);
-            mend(parent, larger.kept, moves.in_larger, first, last);
-            if (!keeps_smaller) return;
-            smaller.add(moved, begin, end);
-            mend(parent, smaller.kept, moves.in_smaller, first, last);
-        });
+        larger.kept.entries.resize(shape.n_entries(larger.kept.slots));
+        if (keeps_smaller)
+            divide_moved(parent, shape, larger, smaller, tools);
+        else
+            take_away_moved(parent, shape, larger, tools);
         shop_.desk(worker).work.histograms_handed_on += keeps_smaller ? 2 : 1;
     }
 
     // What a group has kept of one share with so many rows, as the node of a single tree keeps it; empty if it is too small.
-    std::vector<uint32_t> extract(const Group<Target>& group, size_t share, size_t n_rows,
-                                  Work& work) const {
-        std::vector<uint32_t> entries;
+    Words extract(const Group<Target>& group, size_t share, size_t n_rows, Work& work) const {
+        Words entries;
         Shape shape = shape_of(group);
         SlotNumbers own = number_slots(Patterns(1));
         if (group.kept.empty() || !shape.is_worth(n_rows, own)) return entries;
         ++work.histograms_handed_on;
-        entries.resize(shape.n_entries(own));
+        entries.assign(shape.n_entries(own), 0);
         std::vector<size_t> slots;
         for (uint32_t pattern = 0; pattern < group.patterns.size(); ++pattern)
             if (group.patterns.has(pattern, share)) slots.push_back(group.kept.slots.of(pattern));
@@ -110,23 +105,35 @@ private:
         const ForkSide<Target>& side;
         KeptHistogram& kept;
         size_t n_inherited;  // slots of the parent
+        std::vector<uint32_t> slot_of;  // pattern of the parent -> slot of the child, or kNone
         std::vector<std::pair<uint32_t, uint32_t>> slots;  // the parent's, and the child's
         bool is_same;  // are they all the same?
 
         Heir(const Group<Target>& parent, const ForkSide<Target>& side, KeptHistogram& kept)
             : side(side), kept(kept), n_inherited(parent.kept.slots.n_slots()) {
             kept.slots = number_slots(side.patterns);
-            for (uint32_t pattern = 0; pattern < parent.patterns.size(); ++pattern)
-                if (uint32_t along = side.along[pattern]; along != Patterns::kNone)
-                    slots.emplace_back(parent.kept.slots.of(pattern), kept.slots.of(along));
+            for (uint32_t along : side.along)
+                slot_of.push_back(along == Patterns::kNone ? along : kept.slots.of(along));
+            for (uint32_t pattern = 0; pattern < slot_of.size(); ++pattern)
+                if (slot_of[pattern] != Patterns::kNone)
+                    slots.emplace_back(parent.kept.slots.of(pattern), slot_of[pattern]);
             is_same = kept.slots.n_slots() == n_inherited && slots.size() == parent.patterns.size();
             for (auto [from, to] : slots) is_same &= from == to;
         }
-        void add(const std::vector<uint32_t>& from, size_t begin, size_t end) {
-            visit(begin, end, [at = from.data()](uint32_t& to, size_t k) { to += at[k]; });
+        // Some lines, from those of the parent's slots.
+        void inherit(const uint32_t* from, size_t begin, size_t end) {
+            if (is_same) {
+                std::copy(from + begin * n_inherited, from + end * n_inherited,
+                          kept.entries.data() + begin * n_inherited);
+                return;
+            }
+            size_t n_slots = kept.slots.n_slots();
+            std::fill(kept.entries.data() + begin * n_slots, kept.entries.data() + end * n_slots,
+                      0);
+            visit(begin, end, [from](uint32_t& to, size_t k) { to += from[k]; });
         }
-        void subtract(const std::vector<uint32_t>& from, size_t begin, size_t end) {
-            visit(begin, end, [at = from.data()](uint32_t& to, size_t k) { to -= at[k]; });
+        void subtract(const uint32_t* from, size_t begin, size_t end) {
+            visit(begin, end, [from](uint32_t& to, size_t k) { to -= from[k]; });
         }
 
     private:
@@ -171,6 +178,7 @@ private:
         const Fork<Target>& fork;
         const ForkSide<Target>&larger, &smaller;
         std::vector<uint8_t> of;
+        bool has_mended = false;
 
         Fates(const Fork<Target>& fork, const ForkSide<Target>& larger,
               const ForkSide<Target>& smaller)
@@ -182,7 +190,7 @@ private:
                     (in_smaller != kNone || larger.along[cell / fork.n_bins] != kNone))
                     of[cell] = kIsMoved;
                 if (in_larger != from_larger(cell) || in_smaller != from_smaller(cell))
-                    of[cell] |= kIsMended;
+                    of[cell] |= kIsMended, has_mended = true;
             }
         }
         bool is_moved(size_t cell) const { return (of[cell] & kIsMoved) != 0; }
@@ -205,49 +213,103 @@ private:
             in_larger.clear(), in_smaller.clear();
             size_t n_moved = 0;
             const uint32_t* cell_of = parent.cells.data() + fates.fork.cells_begin;
+            const uint8_t* fate_of = fates.of.data();
+            for (uint32_t k = 0; k < parent.n_rows(); ++k) {
+                places[n_moved] = k;
+                n_moved += fate_of[cell_of[k]] & kIsMoved;
+            }
+            places.resize(n_moved);
+            if (fates.has_mended) list_mended(parent, fates, cell_of);
+        }
+
+    private:
+        void list_mended(const Group<Target>& parent, const Fates& fates, const uint32_t* cell_of) {
             for (uint32_t k = 0; k < parent.n_rows(); ++k) {
                 size_t cell = cell_of[k];
-                places[n_moved] = k;
-                n_moved += fates.of[cell] & kIsMoved;
                 if ((fates.of[cell] & kIsMended) == 0) continue;
                 in_larger.push_back({k, fates.from_larger(cell), fates.larger.child_of[cell]});
                 in_smaller.push_back({k, fates.from_smaller(cell), fates.smaller.child_of[cell]});
             }
-            places.resize(n_moved);
         }
     };
 
-    // Rows of a group, and where in a line of its histogram they count: by class and slot.
+    // Rows of a group, and where in a line of a histogram they count: by class and slot.
     struct CountedRows {
+        size_t n_slots = 0;
         Words rows, offsets;
 
-        template <class PlaceOf>
-        void list(const Group<Target>& group, size_t n, PlaceOf&& place_of) {
-            const SlotNumbers& slots = group.kept.slots;
+        // Those whose pattern has a slot, or kNone.
+        template <class PlaceOf, class SlotOf>
+        void list(const Group<Target>& group, size_t n, PlaceOf&& place_of, size_t n_slots_there,
+                  SlotOf&& slot_of) {
             const int32_t* classes = group.shares[0].seat->target->classes.data();
-            auto n_slots = static_cast<uint32_t>(slots.n_slots());
-            rows.resize(n), offsets.resize(n);
+            n_slots = n_slots_there;
+            rows.resize(n + 1), offsets.resize(n + 1);
+            size_t n_listed = 0;
             for (size_t i = 0; i < n; ++i) {
                 size_t place = place_of(i);
-                uint32_t row = group.layout.rows[place];
-                rows[i] = row;
-                offsets[i] = static_cast<uint32_t>(classes[row]) * n_slots +
-                             slots.of(group.pattern_of[place]);
+                uint32_t row = group.layout.rows[place], slot = slot_of(group.pattern_of[place]);
+                rows[n_listed] = row;
+                offsets[n_listed] =
+                    static_cast<uint32_t>(classes[row]) * static_cast<uint32_t>(n_slots) + slot;
+                n_listed += slot != Patterns::kNone;
             }
+            rows.resize(n_listed), offsets.resize(n_listed);
         }
     };
 
-    // Some rows, in the slots of the group itself.
-    void count(const Group<Target>& group, const CountedRows& counted, size_t first, size_t last,
-               uint32_t* entries) const {
-        size_t width = group.shares[0].seat->target->width();
-        RowCells cells = cells_of(shop_.plan, first, last, width * group.kept.slots.n_slots());
+    // What each worker needs, used for node after node.
+    struct Tools {
+        Moves moves;
+        CountedRows rows;
+        Words moved;  // the histogram of what is not in the larger child
+    };
+
+    // Both children keep a histogram: what has moved is counted once.
+    void divide_moved(const Group<Target>& parent, const Shape& shape, Heir& larger, Heir& smaller,
+                      Tools& tools) {
+        auto& [moves, rows, moved] = tools;
+        smaller.kept.entries.resize(shape.n_entries(smaller.kept.slots));
+        moved.assign(parent.kept.entries.size(), 0);
+        const SlotNumbers& slots = parent.kept.slots;
+        rows.list(
+            parent, moves.places.size(), [&](size_t i) { return moves.places[i]; }, slots.n_slots(),
+            [&](uint32_t pattern) { return slots.of(pattern); });
+        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
+            count(shape, rows, first, last, moved.data(), 1);
+            size_t begin = shape.n_lines(first), end = shape.n_lines(last);
+            larger.inherit(parent.kept.entries.data(), begin, end);
+            larger.subtract(moved.data(), begin, end);
+            smaller.inherit(moved.data(), begin, end);
+            mend(parent, larger.kept, moves.in_larger, first, last);
+            mend(parent, smaller.kept, moves.in_smaller, first, last);
+        });
+    }
+
+    // Only the larger one does: what has moved is taken out of it row by row. (Connect-4, ten folds together: 1.03 times as fast.)
+    void take_away_moved(const Group<Target>& parent, const Shape& shape, Heir& larger,
+                         Tools& tools) {
+        auto& [moves, rows, moved] = tools;
+        rows.list(
+            parent, moves.places.size(), [&](size_t i) { return moves.places[i]; },
+            larger.kept.slots.n_slots(), [&](uint32_t pattern) { return larger.slot_of[pattern]; });
+        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
+            larger.inherit(parent.kept.entries.data(), shape.n_lines(first), shape.n_lines(last));
+            count(shape, rows, first, last, larger.kept.entries.data(), UINT32_MAX);  // one less
+            mend(parent, larger.kept, moves.in_larger, first, last);
+        });
+    }
+
+    // Adds a number for each of some rows.
+    void count(const Shape& shape, const CountedRows& counted, size_t first, size_t last,
+               uint32_t* entries, uint32_t added) const {
+        RowCells cells = cells_of(shop_.plan, first, last, shape.n_classes * counted.n_slots);
         visit_lines(
             shop_.plan, counted.rows.size(), first,
             [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
-            [&cells, entries, at = counted.offsets.data()](size_t i, const uint8_t* codes) {
+            [&cells, entries, added, at = counted.offsets.data()](size_t i, const uint8_t* codes) {
                 uint32_t* place = entries + at[i];
-                cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
+                cells.visit(codes, [place, added](uint32_t offset) { place[offset] += added; });
             });
     }
 
@@ -271,13 +333,6 @@ private:
             add(move.to, 1);
         }
     }
-
-    // What each worker needs, used for node after node.
-    struct Tools {
-        Moves moves;
-        CountedRows rows;
-        std::vector<uint32_t> moved;  // the histogram of what is not in the larger child
-    };
 
     Workshop<Target>& shop_;
     std::vector<Tools> tools_;

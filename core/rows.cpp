@@ -96,11 +96,15 @@ PlanOwner::PlanOwner(const Table& table, const PlanWishes& wishes, Workers& work
     auto categorical = std::stable_partition(few_columns_.begin(), few_columns_.end(), is_numeric);
     plan_.n_few_numeric = static_cast<size_t>(categorical - few_columns_.begin());
     few_starts_.assign(1, 0);
-    for (uint32_t k : few_columns_)
+    few_of_.assign(table.columns.size(), -1);
+    for (uint32_t k : few_columns_) {
+        few_of_[k] = static_cast<int32_t>(few_starts_.size() - 1);
         few_starts_.push_back(few_starts_.back() + table.columns[k].n_codes + 1);
+    }
     line_up_few(workers);
     plan_.order_of = order_of_;
     plan_.few_columns = few_columns_;
+    plan_.few_of = few_of_;
     plan_.few_starts = few_starts_;
     plan_.few_codes = few_codes_;
     plan_.other_columns = other_columns_;

@@ -38,6 +38,7 @@ struct Plan {
     std::span<const int32_t> order_of;  // per column: which order, or -1
     std::span<const uint32_t>
         few_columns;  // dense, few codes, searched together (few.hpp): numeric ones first
+    std::span<const int32_t> few_of;  // per column: which of them, or -1
     size_t n_few_numeric = 0;
     std::span<const uint32_t>
         few_starts;  // where the codes of each begin if all are numbered through, and the end
@@ -69,7 +70,7 @@ private:
     void line_up_few(Workers& workers);
 
     Plan plan_;
-    std::vector<int32_t> order_of_;
+    std::vector<int32_t> order_of_, few_of_;
     std::vector<uint32_t> few_columns_, few_starts_, other_columns_;
     std::vector<uint8_t, Unfilled<uint8_t>> few_codes_;
 };

@@ -58,7 +58,7 @@ public:
 
     // Columns first .. last - 1 of layout.few_columns; kept: the node's histograms, if it has any.
     void few(typename FewSearchOf<Target>::Type& together, size_t first, size_t last,
-             const std::vector<uint32_t>& kept) {
+             const Words& kept) {
         auto exact = [&](uint32_t at) { column(at); };
         if constexpr (!std::is_same_v<typename FewSearchOf<Target>::Type, void*>) {
             if constexpr (Target::is_classification) {

@@ -9,6 +9,7 @@
 // are left out. A single lane needs one slot only.
 #pragma once
 
+#include "memory.hpp"
 #include "patterns.hpp"
 
 namespace treefold {
@@ -66,7 +67,7 @@ private:
 // What a group keeps of its rows: (column, code, class, slot) of the few-valued columns, or nothing (kept.hpp).
 struct KeptHistogram {
     SlotNumbers slots;  // of all shares
-    std::vector<uint32_t> entries;
+    Words entries;
 
     bool empty() const { return entries.empty(); }
 };

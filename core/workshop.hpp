@@ -68,7 +68,7 @@ struct Node : Part<Target> {
     int64_t depth = 0;
     uint64_t key = 0;  // of the draws (random.hpp)
     std::vector<Stretch> stretches;  // sparse columns that are not all zero here, ascending
-    std::vector<uint32_t> histogram;  // kept (few.hpp), or empty
+    Words histogram;  // kept (few.hpp), or empty
     // Set when the node is opened:
     Split split;
     Part<Target> left, right;
@@ -258,8 +258,7 @@ struct Workshop {
         if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
         return seat.tries_all(table) && keeps_histograms(plan, part.size(), seat.target->width());
     }
-    void count_histogram(const Node<Target>& node, const Part<Target>& part,
-                         std::vector<uint32_t>& histogram) {
+    void count_histogram(const Node<Target>& node, const Part<Target>& part, Words& histogram) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             const Target& target = *node.seat->target;
             histogram.assign(plan.few_starts.back() * target.width(), 0);
