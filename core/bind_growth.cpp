@@ -199,6 +199,14 @@ std::vector<MemberArrays> read_members(const nb::list& members) {
     return arrays;
 }
 
+size_t count_strata_of(const nb::list& rows, size_t n_rows, size_t n_looked_at) {
+    std::vector<Vector<uint32_t>> arrays;
+    std::vector<std::span<const uint32_t>> spans;
+    for (nb::handle each : rows) arrays.push_back(nb::cast<Vector<uint32_t>>(each, false));
+    for (const Vector<uint32_t>& each : arrays) spans.push_back(span_of(each));
+    return count_strata(spans, n_rows, n_looked_at);
+}
+
 nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
                       std::optional<Vector<double>> weights, const nb::list& members,
                       const std::string& sharing, int n_threads, const nb::object& report) {
@@ -284,6 +292,7 @@ void bind_growth(nb::module_& m) {
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
           "report"_a = nb::none());
+    m.def("count_strata", &count_strata_of, "rows"_a, "n_rows"_a, "n_looked_at"_a);
     m.def("answer_family", &answer_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "n_threads"_a,
           "questions"_a.none() = nb::none());

@@ -49,7 +49,7 @@ public:
     void bound(const Column& column, size_t n_codes, const uint32_t* slots, uint32_t* all,
                CutBound* bounds) {
         slots_ = slots, all_ = all;
-        is_sparse_ = n_codes > kDenseCodes;
+        is_sparse_ = n_codes > kDenseCodes || !has_lone_;
         bool has_sets =
             column.is_categorical || (column.has_missing && has_rows(column.missing_code()));
         if (has_sets)
@@ -84,6 +84,12 @@ private:
         Mask where;
     };
 
+    // The rows of one slot, and for which lanes they do not count.
+    struct OddRows {
+        const Vector* lacks;
+        Scalar count;
+    };
+
     static Vector fill(Scalar value) { return Vector{} + value; }
     static Scalar& at(std::vector<Vector>& vectors, size_t lane) {
         return reinterpret_cast<Scalar*>(vectors.data())[lane];
@@ -95,6 +101,7 @@ private:
         has_lone_ = numbers.n_lone() != 0;
         first_odd_ = numbers.n_lone() + 1, n_used_ = numbers.n_used();
         odd_.assign((n_used_ - first_odd_) * n_vectors_, Vector{});
+        odd_rows_.resize(n_used_ - first_odd_ + 1);
         for (size_t slot = first_odd_; slot < n_used_; ++slot)
             for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
                 odd_[(slot - first_odd_) * n_vectors_ + lane / Traits::kWidth]
@@ -111,22 +118,31 @@ private:
     // give(v, rows) for each vector of lanes, out of rows per slot; returns all rows. Lanes without a share get
     // nonsense, and nothing is given if there is no row.
     template <size_t kVectors, size_t kSlots, class Give>
-    uint32_t visit(const uint32_t* slots, Give&& give) const {
+    uint32_t visit(const uint32_t* slots, Give&& give) {
         CountLanes sums = sum_vectors(slots, kSlots != 0 ? kSlots : crew_->n_slots);
         if (is_sparse_ && is_zero(sums)) return 0;
         CountLanes all = spread_sum(sums);
+        std::span<const OddRows> here = list_odd_rows(slots);
         size_t n_vectors = kVectors != 0 ? kVectors : n_vectors_;
         for (size_t v = 0; v < n_vectors; ++v) {
             typename Traits::Integers lacking{}, counts;
             if (has_lone_) std::memcpy(&lacking, slots + Traits::kWidth * v, sizeof lacking);
             std::memcpy(&counts, &all, sizeof counts);
             Vector rows = __builtin_convertvector(counts - lacking, Vector);
-            for (size_t slot = first_odd_; slot < n_used_; ++slot)
-                rows -=
-                    odd_[(slot - first_odd_) * n_vectors + v] * static_cast<Scalar>(slots[slot]);
+            for (const OddRows& odd : here) rows -= odd.lacks[v] * odd.count;
             give(v, rows);
         }
         return all[0];
+    }
+    // Those slots that have rows.
+    std::span<const OddRows> list_odd_rows(const uint32_t* slots) {
+        size_t n = 0;
+        for (size_t slot = first_odd_; slot < n_used_; ++slot) {
+            odd_rows_[n] = {odd_.data() + (slot - first_odd_) * n_vectors_,
+                            static_cast<Scalar>(slots[slot])};
+            n += slots[slot] != 0;
+        }
+        return {odd_rows_.data(), n};
     }
 
     // The best of all cuts. There is none after the last code; the one behind it stands for missing values. The numbers of
@@ -257,6 +273,7 @@ private:
     std::vector<Vector> n_, squares_, smallest_;  // per lane
     std::vector<Vector> totals_, left_;  // (label, lane)
     std::vector<Vector> odd_;  // (slot, lane)
+    std::vector<OddRows> odd_rows_;  // of the cell at hand
     std::vector<Vector> lines_;
     std::vector<Running> running_;
 };

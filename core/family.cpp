@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "patterns.hpp"
 #include "table.hpp"
 
 namespace treefold {
@@ -17,6 +18,22 @@ std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, b
         for (uint32_t row : own) largest = std::max(largest, row);
     if (!own.empty() && largest >= n_rows) throw DataError("a row is not in the table");
     return own;
+}
+
+size_t count_strata(const std::vector<std::span<const uint32_t>>& rows, size_t n_rows,
+                    size_t n_looked_at) {
+    Patterns patterns(rows.size());
+    std::vector<uint64_t> set(patterns.n_words());
+    n_looked_at = std::min(n_looked_at, n_rows);
+    for (size_t k = 0; k < n_looked_at; ++k) {
+        auto row = static_cast<uint32_t>(n_rows * k / n_looked_at);
+        std::fill(set.begin(), set.end(), 0);
+        for (size_t member = 0; member < rows.size(); ++member)
+            if (std::binary_search(rows[member].begin(), rows[member].end(), row))
+                set[member / 64] |= uint64_t{1} << (member % 64);
+        patterns.intern(set.data());
+    }
+    return patterns.size();
 }
 
 }  // namespace treefold

@@ -41,6 +41,11 @@ enum class Sharing : uint8_t { none, overlap, folds };
 // Rows as the caller names them. Throws if one is not among so many, or if they have to ascend and do not.
 std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend);
 
+// How many different sets of members some rows train, of so many that are evenly spaced in a table. rows: of each
+// member, ascending.
+size_t count_strata(const std::vector<std::span<const uint32_t>>& rows, size_t n_rows,
+                    size_t n_looked_at);
+
 // The trees that grow together.
 struct Family {
     std::vector<Member> members;

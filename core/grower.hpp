@@ -62,19 +62,15 @@ public:
         return root;
     }
 
-    // Grows the trees of the root's members, which stand in the grove with one node each.
-    void run(NodePtr root, Grove& grove) {
+    // Grows the trees of the root's members, which stand in the grove with one node each. In a task this worker does, while the
+    // others grow other trees.
+    void run(NodePtr root, Grove& grove, int worker) {
         n_root_rows_ = root->group ? root->group->n_rows() : root->size();
         n_root_members_ = root->group ? root->group->shares.size() : 1;
         std::vector<NodePtr> set_aside;
-        grow_from(list_one(std::move(root)), grove, shop_.workers.size() > 1 ? &set_aside : nullptr,
-                  0);
+        bool has_help = shop_.workers.size() > 1 && !shop_.in_tasks;
+        grow_from(list_one(std::move(root)), grove, has_help ? &set_aside : nullptr, worker);
         grow_set_aside(set_aside, grove);
-    }
-
-    // The same by one worker, while the others grow other trees.
-    void run_in_task(NodePtr root, Grove& grove, int worker) {
-        grow_from(list_one(std::move(root)), grove, nullptr, worker);
     }
 
     // The places of all who ask, in the order in which they lie now.

@@ -5,6 +5,8 @@ import pytest
 from family_trees import Workbench, draw_folds, without_each
 from mixed_data import make_mixed
 
+from treefold import _native
+
 N_ROWS, FEW_VALUED, CATEGORICAL = 180, [4, 5, 6, 10, 11], [3, 4]
 SHARED_MODES = ["overlap", "folds", "auto"]
 mode_of = pytest.mark.parametrize("sharing", ["none", *SHARED_MODES])
@@ -52,7 +54,11 @@ def test_work_names_the_mode(sharing):
         (22, 4, {}, 2, "none"),
         (10, 4, {}, 1, "none"),
         (40, 4, {"criterion": "entropy"}, 1, "none"),
-        (40, 40, {}, 1, "none"),
+        (40, 40, {}, 1, "folds"),
+        (15, 4, {}, 1, "folds"),
+        (14, 4, {}, 1, "none"),
+        (31, 4, {}, 2, "folds"),
+        (30, 4, {}, 2, "none"),
         (70, 4, {}, 1, "none"),
     ],
 )
@@ -73,10 +79,12 @@ def test_auto_shares_among_many_members_that_can_be_searched_together(
     [
         ((1100, 80), 4, 10, 1, "folds"),
         ((1100, 80), 4, 10, 2, "none"),
-        ((1100, 80), 4, 20, 2, "folds"),
+        ((4100, 80), 4, 20, 2, "folds"),
+        ((1100, 80), 4, 20, 2, "none"),
         ((1100, 80), 4, 5, 1, "none"),
         ((1100, 80), 12, 10, 1, "none"),
-        ((1100, 40), 0, 10, 1, "none"),
+        ((1100, 40), 0, 10, 1, "folds"),  # few codes
+        ((1100, 40), 1, 10, 1, "none"),
         ((1000, 80), 0, 10, 1, "none"),
     ],
 )
@@ -88,6 +96,29 @@ def test_auto_shares_wide_tables_that_are_mostly_binary(shape, n_wide, n_folds, 
     work = Workbench(X, rng.integers(0, 2, n_rows), params={"max_depth": 3})
     members = [work.member(rows) for rows in without_each(n_rows, draw_folds(n_rows, n_folds))]
     assert work.grow(members, "auto", n_threads).work["mode"] == mode
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_repeats", "mode"), [(20, 1, "folds"), (10, 2, "none"), (5, 4, "none")]
+)
+def test_auto_does_not_share_where_rows_train_too_many_sets_of_members(n_folds, n_repeats, mode):
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 3, (2000, 4)).astype(float), rng.integers(0, 3, 2000)
+    work = Workbench(X, y, params={"max_depth": 3})
+    row_sets = [np.arange(2000)]
+    for repeat in range(n_repeats):
+        row_sets += without_each(2000, draw_folds(2000, n_folds, seed=repeat))[1:]
+    members = [work.member(rows) for rows in row_sets]
+    assert work.grow(members, "auto").work["mode"] == mode
+
+
+def test_strata_are_the_sets_of_members_that_rows_train():
+    rows = [np.array(own, dtype=np.uint32) for own in ([0, 1, 2, 3], [1, 2], [2, 3], [])]
+    assert _native.count_strata(rows, 4, 4) == 4  # {0}, {0, 1}, {0, 1, 2}, {0, 2}
+    assert _native.count_strata(rows, 4, 100) == 4
+    assert _native.count_strata(rows, 4, 2) == 2  # rows 0 and 2
+    assert _native.count_strata(rows, 6, 6) == 4  # a row that trains nobody is in none
+    assert _native.count_strata([], 4, 4) == 0
 
 
 def grow_counted(tree, sharing, n_folds=5, n_threads=1):

@@ -52,6 +52,45 @@ def test_numbers_of_members(n_classes, n_folds):
     work.assert_as_alone(without_each(SMALL, draw_folds(SMALL, n_folds)), "folds")
 
 
+@pytest.mark.parametrize("n_threads", [2, 3])
+@pytest.mark.parametrize("n_classes", [0, 2, 5])
+@pytest.mark.parametrize("kind", ["few codes", "continuous"])
+def test_many_members_are_divided_among_the_workers(kind, n_classes, n_threads):
+    """Whole trees and rows that ask; some roots are leaves; pairs of folds are left out, too."""
+    X, y = make_data(kind, SMALL, n_classes, seed=3)
+    work = Workbench(X, y, params={"min_samples_leaf": 5})
+    fold_of, rows = draw_folds(SMALL, 8), np.arange(SMALL)
+    pairs = [rows[(fold_of != a) & (fold_of != b)] for a in range(8) for b in range(a)]
+    row_sets = [*without_each(SMALL, fold_of), rows[:4], *pairs]
+    together = work.assert_as_alone(row_sets, "folds", n_threads)
+    n_together = np.flatnonzero(together.work["nodes_by_members"]).max()
+    assert 9 <= n_together <= -(-len(row_sets) // n_threads)  # nobody shares with all
+    asked = np.arange(0, SMALL, 9)
+    members = [work.member(own, asked, is_whole=False) for own in row_sets]
+    one, several = (work.grow(members, "folds", n) for n in (1, n_threads))
+    for expected, got in zip(one.trees, several.trees, strict=True):
+        assert expected.threshold.tobytes() == got.threshold.tobytes()
+        assert expected.feature.tobytes() == got.feature.tobytes()
+    for leaves, others in zip(one.leaves, several.leaves, strict=True):
+        np.testing.assert_array_equal(leaves, others)
+
+
+@pytest.mark.parametrize("n_folds", [3, 10])
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_within_a_column_and_between_columns(seed, n_folds):
+    """Whether the best cut is clear by its bound or not: twins of columns, mirrored ones, cuts as
+    good as each other, and codes that a member does not have.
+    """
+    rng = np.random.default_rng(seed)
+    n_codes, n_rows = int(rng.integers(2, 40)), 600
+    base = rng.integers(0, n_codes, (n_rows, 2)).astype(float)
+    rare = np.where(rng.random((n_rows, 2)) < 0.02, rng.integers(0, 40, (n_rows, 2)), base)
+    X = np.column_stack([base, rare, n_codes - base, base, rare])
+    y = (np.abs(base[:, 0] - n_codes / 2) > n_codes / 4).astype(int) + (base[:, 1] > n_codes // 2)
+    work = Workbench(X, y, params={"min_samples_leaf": int(rng.integers(1, 9))})
+    work.assert_as_alone(without_each(n_rows, draw_folds(n_rows, n_folds)), "folds")
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_codes_that_begin_with_rows_of_others(n_classes, seed):

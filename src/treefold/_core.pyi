@@ -152,6 +152,10 @@ def grow_family(
     is_whole: grow what nobody who asks reaches, too. sharing: "none", "overlap" or "folds"; the
     trees are the same."""
 
+def count_strata(rows: list[NDArray[np.uint32]], n_rows: int, n_looked_at: int) -> int:
+    """How many different sets of members some rows of a table train, of so many evenly spaced ones.
+    rows: of each member, ascending."""
+
 def answer_family(
     table: Table,
     target: NDArray[np.int32] | NDArray[np.float64],

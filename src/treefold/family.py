@@ -19,11 +19,10 @@ from treefold.target import Target
 __all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
-_FEW_CODES, _NARROW_CODES, _FEW_CLASSES = 32, 256, 5
-_MANY_BINARY, _MOST_BINARY, _SOME_ROWS = 64, 0.9, 1024  # columns, their share, and rows for them
-_SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 20, 64
-_MORE_MEMBERS = 8  # for each thread but the first
-_MANY_ROWS, _ROWS_PER_CODE, _ROWS_PER_COLUMN, _MOST_ROWS = 4096, 64, 16, 0.9
+_FEW_CODES, _SOME_ROWS, _MANY_ROWS = 32, 1024, 4096  # many: if threads have to wait for each other
+_MANY_BINARY, _MOST_BINARY = 64, 0.9  # columns, and their share
+_SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 16, 64  # the most of all, the others per thread
+_SEEN_PER_MEMBER = 2  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,53 +113,41 @@ def _list_fields(members: Sequence[Member]) -> list[Any]:
 def choose_sharing(
     table: _native.Table, target: Target, members: Sequence[Member], n_threads: int = 1
 ) -> Sharing:
-    """Share where it pays: in large tables of few codes and classes, in wide ones that are mostly
-    binary, or among many like members.
+    """Share where it pays: among many members, and among some in tables of few codes or wide ones
+    that are mostly binary.
 
     Elsewhere the trees of the members part early, or a node has little that a member does not have
     to look at for itself, and one after another is as fast
-    (`benchmarks/papers/cross_validation.py`). Threads that take a tree each are better used than
-    those that share a node, so that more of them ask for more members.
+    (`benchmarks/papers/cross_validation.py`). Members are divided among the threads. Where rows
+    train more different sets of members than there are members, as in repeated folds, keeping track
+    of them costs more than is saved.
     """
     n_members = len(members)
     if not _SOME_MEMBERS * n_threads <= n_members <= _MOST_MEMBERS:  # what is quick comes first
         return "none"
-    are_many = n_members >= _MANY_MEMBERS + _MORE_MEMBERS * (n_threads - 1)
-    pays = (
-        _has_few_values(table, target)
-        or _is_mostly_binary(table, target)
-        or (are_many and _are_alike(members, table) and _has_long_columns(table))
-    )
-    return "folds" if pays and _have_kernels(table, target, members) else "none"
+    are_many = n_members >= _MANY_MEMBERS * n_threads
+    has_rows = table.n_rows >= (_SOME_ROWS if n_threads == 1 else _MANY_ROWS)
+    pays = are_many or (has_rows and (_has_few_values(table) or _is_mostly_binary(table)))
+    can_share = pays and _have_kernels(table, target, members) and _are_alike(members, table)
+    return "folds" if can_share else "none"
 
 
 def _are_alike(members: Sequence[Member], table: _native.Table) -> bool:
-    return min(len(member.rows) for member in members) >= _MOST_ROWS * table.n_rows
+    rows = [member.rows for member in members]
+    n_members = len(members)
+    return _native.count_strata(rows, table.n_rows, _SEEN_PER_MEMBER * n_members) <= n_members
 
 
-def _has_few_values(table: _native.Table, target: Target) -> bool:
-    has_few_codes = bool((table.n_codes <= _FEW_CODES).all())
-    return has_few_codes and target.n_classes <= _FEW_CLASSES and table.n_rows >= _MANY_ROWS
+def _has_few_values(table: _native.Table) -> bool:
+    return bool((table.n_codes <= _FEW_CODES).all())
 
 
-def _is_mostly_binary(table: _native.Table, target: Target) -> bool:
+def _is_mostly_binary(table: _native.Table) -> bool:
     """Histograms of such columns are small against the rows, and groups hand them on (Internet
     Ads: 1.4 times as fast).
     """
     n_binary = int((table.n_codes <= 2).sum())
-    is_wide = table.n_columns >= _MANY_BINARY and n_binary >= _MOST_BINARY * table.n_columns
-    return is_wide and target.n_classes <= _FEW_CLASSES and table.n_rows >= _SOME_ROWS
-
-
-def _has_long_columns(table: _native.Table) -> bool:
-    """Whether columns have rows enough: also for the histograms of narrow ones, unless these are
-    few among wide columns.
-    """
-    if table.n_rows < _ROWS_PER_COLUMN * table.n_columns:
-        return False
-    narrow = table.n_codes[table.n_codes <= _NARROW_CODES]
-    is_mixed = len(narrow) < table.n_columns < 4 * len(narrow)
-    return not is_mixed and bool((table.n_rows >= _ROWS_PER_CODE * narrow).all())
+    return table.n_columns >= _MANY_BINARY and n_binary >= _MOST_BINARY * table.n_columns
 
 
 def _have_kernels(table: _native.Table, target: Target, members: Sequence[Member]) -> bool:
