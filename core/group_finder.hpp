@@ -235,11 +235,14 @@ private:
         }
     }
 
-    // Few rows against the cells of a histogram: it is cheaper to sort the rows and to scan them.
+    // Few rows against the cells of a histogram: it is cheaper to sort the rows and to scan them. Of more where the columns
+    // have many codes: most cells are then empty. (Yeast and Letter, ten folds together: 1.03 times as fast as with
+    // one number for both.)
     static bool sorts_rows(const Group<Target>& group, size_t k, size_t n_labels) {
         const Layout& layout = group.layout;
-        size_t n_cells = (layout.few_starts[k + 1] - layout.few_starts[k]) * n_labels;
-        return k < layout.n_few_numeric && layout.class_bits != 0 && 2 * group.n_rows() < n_cells &&
+        size_t n_codes = layout.few_starts[k + 1] - layout.few_starts[k];
+        size_t n_rows = n_codes > kDenseCodes && n_labels > 2 ? group.n_rows() : 3 * group.n_rows();
+        return k < layout.n_few_numeric && layout.class_bits != 0 && n_rows < n_codes * n_labels &&
                group.kept.empty() && !has_missing(layout, layout.few_columns[k]);
     }
     void scan_sorted(const Crew<Target>& crew, size_t k, std::vector<Findings>& findings,

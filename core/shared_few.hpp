@@ -57,7 +57,8 @@ public:
     }
 
 private:
-    static constexpr size_t kEntries = 1 << 15;  // filled together: they stay in cache
+    static constexpr size_t kEntries =
+        1 << 17;  // filled together: they stay in a cache of half a megabyte
     static constexpr size_t kMostEntries = 1 << 22;
     static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 

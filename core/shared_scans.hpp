@@ -267,6 +267,10 @@ public:
     }
 
 private:
+    // Few codes, of several rows each: cuts are looked at only where one begins.
+    template <class Code>
+    static constexpr bool kHasRuns = sizeof(Code) == 1;
+
     // What is the same for every column.
     struct Squad {
         Vector n{}, squares{};
@@ -282,18 +286,23 @@ private:
         Vector* left = left_.data();
         std::fill_n(left, n_classes_, Vector{});
         limit_ = list_limits(v, findings);
+        uint32_t code = order.code(0);
         for (size_t k = 0; k < order.words.size(); ++k) {
             uint32_t word = order.words[k], label = word & mask;
-            Vector n_right = n - n_left;
-            Vector reached = a * n_right + (squares - 2 * b + a) * n_left;
-            auto hopes = reached >= limit_ * (n_left * n_right);
-            if (uint64_t bits = lane_bits(hopes); bits != 0) [[unlikely]]
-                for (; bits != 0; bits &= bits - 1) {
-                    auto place = static_cast<size_t>(std::countr_zero(bits));
-                    size_t lane = v * kWidth + place;
-                    if (lane < crew_->shares.size())
-                        decide(order, k, lane, static_cast<int64_t>(n_left[place]), findings[lane]);
-                }
+            if (!kHasRuns<Code> || order.code(k) != code) {
+                if (kHasRuns<Code>) code = order.code(k);
+                Vector n_right = n - n_left;
+                Vector reached = a * n_right + (squares - 2 * b + a) * n_left;
+                auto hopes = reached >= limit_ * (n_left * n_right);
+                if (uint64_t bits = lane_bits(hopes); bits != 0) [[unlikely]]
+                    for (; bits != 0; bits &= bits - 1) {
+                        auto place = static_cast<size_t>(std::countr_zero(bits));
+                        size_t lane = v * kWidth + place;
+                        if (lane < crew_->shares.size())
+                            decide(order, k, lane, static_cast<int64_t>(n_left[place]),
+                                   findings[lane]);
+                    }
+            }
             Vector ones = ones_of_slot[slot_of_row[word >> order.bits]];
             a += ones * (2 * left[label] + 1);
             b += ones * totals[label];
