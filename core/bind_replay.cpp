@@ -24,12 +24,17 @@ nb::object give_lines(std::vector<T>&& values, size_t n_lines) {
     return give(std::move(values)).attr("reshape")(n_lines, width);
 }
 
-nb::object give_nodes(const Tree& tree, const Matrix& cells, const Vector<int64_t>& leaves,
-                      int n_threads) {
+std::span<const int64_t> read_leaves(const Tree& tree, const Vector<int64_t>& leaves) {
     std::span<const int64_t> rows = span_of(leaves);
     for (int64_t leaf : rows)
         if (leaf < 0 || leaf >= static_cast<int64_t>(tree.size()))
             throw DataError("a row ends in a node that the tree does not have");
+    return rows;
+}
+
+nb::object give_nodes(const Tree& tree, const Matrix& cells, const Vector<int64_t>& leaves,
+                      int n_threads) {
+    std::span<const int64_t> rows = read_leaves(tree, leaves);
     return give_lines(
         run(n_threads,
             [&](Workers& workers) { return replay_nodes(tree, read_cells(cells), rows, workers); }),
@@ -52,6 +57,14 @@ nb::object give_totals(const Tree& tree, const Matrix& lines) {
     std::vector<double> totals(lines.data(), lines.data() + lines.size());
     add_up(tree, totals);
     return give_lines(std::move(totals), tree.size());
+}
+
+nb::object give_right(const Tree& tree, const Vector<int64_t>& leaves,
+                      const Vector<int32_t>& classes) {
+    if (leaves.shape(0) != classes.shape(0)) throw DataError("one class per leaf is needed");
+    for (int32_t label : span_of(classes))
+        if (label < 0 || label >= tree.n_classes) throw DataError("a class number is out of range");
+    return give_lines(count_right(tree, read_leaves(tree, leaves), span_of(classes)), tree.size());
 }
 
 }  // namespace
@@ -88,7 +101,9 @@ void bind_replay(nb::class_<Tree>& tree) {
              nb::arg("leaves").noconvert(), "n_threads"_a)
         .def("replay_sums", &give_sums, nb::arg("cells").noconvert(),
              nb::arg("statistics").noconvert(), "n_threads"_a)
-        .def("add_up", &give_totals, nb::arg("lines").noconvert());
+        .def("add_up", &give_totals, nb::arg("lines").noconvert())
+        .def("count_right", &give_right, nb::arg("leaves").noconvert(),
+             nb::arg("classes").noconvert());
 }
 
 }  // namespace treefold

@@ -389,3 +389,25 @@ def test_counts_are_no_answer_to_other_questions():
     empty = np.array([], dtype=np.int64)
     assert score_counts(accuracy, empty, tree, empty, [], classes=classes) is None
     assert score_counts(accuracy, empty, tree, empty, [], classes=np.arange(3)) is None
+
+
+def test_rows_that_nodes_would_predict_rightly():
+    data = make_mixed(300, BASE_SEED)
+    y = data.targets["many classes"]
+    model = DecisionTreeClassifier(max_depth=4).fit(data.X[:200], y[:200])
+    tree, leaves = model.tree_._native, model.apply(data.X)
+    truth = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1).astype(np.int32)
+    path, says = model.decision_path(data.X).toarray().astype(bool), tree.value.argmax(axis=1)
+    expected = [(truth[path[:, node]] == says[node]).sum() for node in range(tree.node_count)]
+    assert tree.count_right(leaves, truth)[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("leaves", "classes", "words"),
+    [([3], [0], "node"), ([-1], [0], "node"), ([1], [2], "class"), ([1], [-1], "class")]
+    + [([1, 2], [0], "one class")],
+)
+def test_rows_of_other_trees_or_classes_are_not_counted(leaves, classes, words):
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).tree_._native
+    with pytest.raises(ValueError, match=words):
+        tree.count_right(np.array(leaves), np.array(classes, dtype=np.int32))

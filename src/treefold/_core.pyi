@@ -246,3 +246,7 @@ class Tree:
         """(n_cells, n_statistics): sums of (node_count, n_statistics) over each cell's leaves."""
     def add_up(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         """(node_count, n_statistics): what each node and all nodes below it have."""
+    def count_right(
+        self, leaves: NDArray[np.int64], classes: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """(node_count, 1): rows that reach each node and would be predicted rightly there."""

@@ -24,7 +24,6 @@ from treefold.metrics import Answers, Scores
 from treefold.predictor import make_predictor
 from treefold.replay import Cell, replay_sums
 from treefold.scorers import Metric, has_single_rows, recognise
-from treefold.subtrees import add_up
 
 __all__ = [
     "Scoring",
@@ -201,9 +200,7 @@ def score_counts(
     is_usual = _are_plain_labels(classes) and classes is not None and len(classes) == n_classes
     if not is_usual or tree.node_count * n_classes > _MOST_COUNTS:
         return None
-    counts = np.bincount(leaves * n_classes + y_test, minlength=tree.node_count * n_classes)
-    reached = add_up(tree, counts.reshape(-1, n_classes))
-    right = np.take_along_axis(reached, tree.value.argmax(axis=1).reshape(-1, 1), axis=1)
+    right = tree.count_right(leaves, np.ascontiguousarray(y_test, dtype=np.int32))
     return metric.sign * replay_sums(tree, cells, right, n_threads)[:, 0] / len(y_test)
 
 
