@@ -404,8 +404,13 @@ def test_rows_that_nodes_would_predict_rightly():
 
 @pytest.mark.parametrize(
     ("leaves", "classes", "words"),
-    [([3], [0], "node"), ([-1], [0], "node"), ([1], [2], "class"), ([1], [-1], "class")]
-    + [([1, 2], [0], "one class")],
+    [
+        ([3], [0], "node"),
+        ([-1], [0], "node"),
+        ([1], [2], "class"),
+        ([1], [-1], "class"),
+        ([1, 2], [0], "one class"),
+    ],
 )
 def test_rows_of_other_trees_or_classes_are_not_counted(leaves, classes, words):
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).tree_._native
