@@ -72,13 +72,13 @@ private:
         const KeptHistogram& kept = group.kept;
         uint32_t n_codes = layout.table->columns[at].n_codes;
         auto n_patterns = static_cast<uint32_t>(group.patterns.size());
-        std::array<uint8_t, 256> bin_of{};
+        std::array<uint16_t, 256> bin_of{};  // of 255 codes and the missing one, at most
         const uint32_t* line =
             kept.entries.data() + layout.few_starts[static_cast<size_t>(layout.few_of[at])] *
                                       width_ * kept.slots.n_slots();
         for (uint32_t code = 0; code <= n_codes; ++code) {
             uint32_t bin = bins.of_code(code);
-            bin_of[code] = static_cast<uint8_t>(bin);
+            bin_of[code] = static_cast<uint16_t>(bin);
             for (size_t k = 0; k < width_; ++k, line += kept.slots.n_slots())
                 for (uint32_t pattern = 0; pattern < n_patterns; ++pattern) {
                     uint32_t n = line[kept.slots.of(pattern)];

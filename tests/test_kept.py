@@ -137,3 +137,17 @@ def test_groups_too_small_for_it_count_again():
     work = Workbench(X, y)
     members = [work.member(rows) for rows in without_each(300, draw_folds(300, 10))]
     assert work.grow(members, "folds").work["histograms_handed_on"] == 0
+
+
+def test_categories_that_all_go_other_ways():
+    """255 categories, each left for other members, and rows without one: more bins than a byte has."""
+    n_members, n_rows = 24, 13_000
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (n_rows, 3)).astype(float)
+    X[:, 0] = np.arange(n_rows) % 255
+    X[rng.random(n_rows) < 0.05, 0] = np.nan
+    work = Workbench(X, rng.integers(0, 2, n_rows), categorical=[0], params={"max_depth": 2})
+    member_of = rng.integers(0, n_members, n_rows)
+    row_sets = [np.flatnonzero(member_of == member) for member in range(n_members)]
+    together = work.assert_as_alone(row_sets, "folds")
+    assert together.work["nodes_by_members"][n_members] > 1  # they stay together in one fork
