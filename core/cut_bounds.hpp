@@ -117,7 +117,7 @@ private:
     }
 
     // give(v, rows) for each vector of lanes, out of rows per slot; returns all rows. Lanes without a share get
-    // nonsense, and nothing is given if there is no row.
+    // nonsense. Where most cells are empty, nothing is given of those.
     template <size_t kVectors, size_t kSlots, class Give>
     uint32_t visit(const uint32_t* slots, Give&& give) {
         CountLanes sums = sum_vectors(slots, kSlots != 0 ? kSlots : crew_->n_slots);

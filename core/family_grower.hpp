@@ -1,4 +1,5 @@
-// The trees of a family: members that may go on together start in one root, the others one after another.
+// The trees of a family: members that may go on together start in one root, or many of them in one for each worker; the
+// others one after another.
 #pragma once
 
 #include <tuple>
@@ -15,7 +16,7 @@ inline constexpr uint64_t kKeepShare = 16;
 
 // Fewer trees than this for each worker would leave some without work at the end.
 inline constexpr size_t kTreesPerWorker = 4;
-// Members that go on together, and are more than this for each worker, are divided among the workers: these share less, but
+// Members that go on together, and are so many for each worker, are divided among the workers: these share less, but
 // wait for nobody (nested ten folds, two threads: Letter and Adult 1.1 times as fast).
 inline constexpr size_t kSharesPerWorker = 9;
 inline constexpr size_t kRowsBeside = 131'072;  // more to a tree keep all workers busy

@@ -67,6 +67,11 @@ private:
         fork.n_shares = together.size();
         fork.n_bins = cells_.n_bins;
         fork.cells_begin = cells_.begin;
+        if (!group_->kept.empty()) {
+            fork.has_rows.resize(cells_.n_rows.size());
+            std::transform(cells_.n_rows.begin(), cells_.n_rows.end(), fork.has_rows.begin(),
+                           [](int64_t n) { return n != 0; });
+        }
         if (signs_rows_ && agree(together)) sign(together[0], fork);
         fork.left.shares.reserve(together.size()), fork.right.shares.reserve(together.size());
         on_left_.reset(group_->shares.size()), on_right_.reset(group_->shares.size());

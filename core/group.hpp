@@ -120,6 +120,7 @@ struct Fork {
     size_t n_shares = 0;
     size_t n_bins = 0;
     size_t cells_begin = 0;  // of Group::cells: pattern * n_bins + bin of each row
+    std::vector<uint8_t> has_rows;  // per cell, where histograms are kept
     ForkSide<Target> left, right;
 
     void clear() { left.clear(), right.clear(); }

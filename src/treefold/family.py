@@ -19,7 +19,7 @@ from treefold.target import Target
 __all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_family"]
 
 Sharing = Literal["auto", "folds", "overlap", "none"]
-_FEW_CODES, _SOME_ROWS, _MANY_ROWS = 32, 1024, 4096  # many: if threads have to wait for each other
+_FEW_CODES, _SOME_ROWS, _MANY_ROWS = 32, 1024, 4096  # many: if each thread sets up its own part
 _MANY_BINARY, _MOST_BINARY = 64, 0.9  # columns, and their share
 _SOME_MEMBERS, _MANY_MEMBERS, _MOST_MEMBERS = 9, 16, 64  # the most of all, the others per thread
 _SEEN_PER_MEMBER = 2  # rows
