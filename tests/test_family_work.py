@@ -81,7 +81,9 @@ def test_auto_shares_among_many_members_that_can_be_searched_together(
         ((1100, 80), 4, 10, 2, "none"),
         ((4100, 80), 4, 20, 2, "folds"),
         ((1100, 80), 4, 20, 2, "none"),
-        ((1100, 80), 4, 5, 1, "none"),
+        ((1100, 80), 4, 5, 1, "folds"),
+        ((1100, 80), 4, 4, 1, "none"),
+        ((4100, 80), 4, 12, 2, "none"),
         ((1100, 80), 12, 10, 1, "none"),
         ((1100, 40), 0, 10, 1, "folds"),  # few codes
         ((1100, 40), 1, 10, 1, "none"),

@@ -140,7 +140,7 @@ def test_groups_too_small_for_it_count_again():
 
 
 def test_categories_that_all_go_other_ways():
-    """255 categories, each left for other members, and rows without one: more bins than a byte has."""
+    """255 categories, each left for other members, and rows without one: bins do not fit a byte."""
     n_members, n_rows = 24, 13_000
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (n_rows, 3)).astype(float)
