@@ -91,6 +91,24 @@ def test_ties_within_a_column_and_between_columns(seed, n_folds):
     work.assert_as_alone(without_each(n_rows, draw_folds(n_rows, n_folds)), "folds")
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [[422, 562], [706, 952], [336, 447]],
+        [[428, 1175], [172, 473], [302, 829]],
+        [[199, 1118], [119, 679], [63, 352]],
+        [[224, 343], [15, 23], [176, 269]],
+    ],
+)
+def test_cuts_that_float32_would_put_in_another_order(counts):
+    """Rows by code and class: the two cuts differ by less than the bounds are rounded."""
+    codes, classes = np.divmod(np.arange(6), 2)
+    cells = np.ravel(counts)
+    X, y = np.repeat(codes, cells).astype(float).reshape(-1, 1), np.repeat(classes, cells)
+    work = Workbench(X, y, params={"max_depth": 1})
+    work.assert_as_alone([np.arange(len(y))] * 3, "folds")
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_codes_that_begin_with_rows_of_others(n_classes, seed):
