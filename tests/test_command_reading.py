@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from commands import LOANS, assert_mistake, fit, run, write
 
 from treefold.command.mistakes import UserError
+from treefold.command.sniffing import CsvForm
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -239,3 +241,24 @@ def test_a_column_without_a_name_has_a_number(tmp_path: Path) -> None:
 
 def test_the_example_has_what_the_readme_says() -> None:
     assert len(LOANS.read_text().splitlines()) == 4001
+
+
+class SlowFile(io.BytesIO):
+    """Takes its time to read on, as a disk may, while others look elsewhere."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() > 0:
+            time.sleep(0.02)
+        return super().read(size)
+
+
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_batches_begin_at_the_beginning_whoever_still_reads_ahead(
+    monkeypatch: pytest.MonkeyPatch, compression: str | None
+) -> None:
+    monkeypatch.setattr(reading, "_BLOCK", 500)
+    text = "a,b\n" + "".join(f"{row},{row % 7}\n" for row in range(2000))
+    data = text.encode() if compression is None else gzip.compress(text.encode(), 0)
+    rows = reading.Rows("slow", "csv", SlowFile(data), CsvForm(), compression)
+    read = [value for batch in rows.batches(["a"]) for value in batch["a"].to_pylist()]
+    assert read == [str(row) for row in range(2000)]

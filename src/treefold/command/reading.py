@@ -4,6 +4,7 @@ import io
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -130,12 +131,13 @@ def read_table(rows: Rows) -> Any:
         elif rows.kind == "feather":
             table = feather.read_table(rows.source)
         else:
-            table = csv.read_csv(
-                _open_text(rows),
-                read_options=csv.ReadOptions(encoding=rows.form.encoding),
-                parse_options=rows.form.parse_options(),
-                convert_options=rows.form.convert_options(),
-            )
+            with _lend_text(rows) as text:
+                table = csv.read_csv(
+                    text,
+                    read_options=csv.ReadOptions(encoding=rows.form.encoding),
+                    parse_options=rows.form.parse_options(),
+                    convert_options=rows.form.convert_options(),
+                )
     if table.num_rows == 0:
         raise UserError(f"{rows.name} has no rows, only column names.")
     return table.rename_columns(check_names(table.column_names, rows.name))
@@ -163,8 +165,20 @@ def _errors_named(rows: Rows) -> Iterator[None]:
         raise UserError(f"{rows.name} cannot be read as {word}: {shorten(error)}") from None
 
 
-def _open_text(rows: Rows) -> Any:
-    return rows.source if rows.compression is None else _unpack(rows.source, rows.compression)
+@contextmanager
+def _lend_text(rows: Rows) -> Iterator[Any]:
+    """Give the text from its beginning; it is not read any more once this is over."""
+    rows.source.seek(0)
+    lent = _Lent(rows.source)
+    stream = pa.PythonFile(lent, mode="r")
+    try:
+        yield (
+            stream
+            if rows.compression is None
+            else pa.CompressedInputStream(stream, rows.compression)
+        )
+    finally:
+        lent.close()
 
 
 def _unpack(file: IO[bytes], compression: str) -> Any:
@@ -172,15 +186,25 @@ def _unpack(file: IO[bytes], compression: str) -> Any:
 
 
 class _Lent:
-    """A file that pyarrow may read, but not close when it has seen enough."""
+    """A file that pyarrow may read, but not close when it has seen enough.
 
-    closed = False
+    It reads ahead in threads, which may be late: what is given back is at its end for them, so that
+    they do not take from the next reader what is his.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+        self.closed = False
+        self._file, self._lock = file, threading.Lock()
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        with self._lock:
+            return b"" if self.closed else self._file.read(size)
 
     def close(self) -> None:
-        """Leave it open."""
+        """Give the file back, open as it was."""
+        with self._lock:
+            self.closed = True
 
 
 # Batches ----------------------------------------------------------------------------------------
@@ -191,16 +215,18 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
         "parse_options": rows.form.parse_options(),
         "read_options": csv.ReadOptions(encoding=rows.form.encoding, block_size=_BLOCK),
     }
-    with csv.open_csv(_open_text(rows), **options) as stream:
+    with _lend_text(rows) as text, csv.open_csv(text, **options) as stream:
         names = stream.schema.names
-    rows.source.seek(0)
     shown = check_names(names, rows.name)
     as_text = rows.form.convert_options(
         column_types=dict.fromkeys(names, pa.string()),
         include_columns=[name for name, new in zip(names, shown, strict=True) if new in columns],
     )
     kept = [new for new in shown if new in columns]
-    with csv.open_csv(_open_text(rows), convert_options=as_text, **options) as stream:
+    with (
+        _lend_text(rows) as text,
+        csv.open_csv(text, convert_options=as_text, **options) as stream,
+    ):
         for batch in stream:
             yield pa.Table.from_batches([batch]).rename_columns(kept)
 
