@@ -86,12 +86,7 @@ public:
     // Rows per lane (n_lanes / 4 vectors) out of rows per slot; returns all rows. Lanes without a share get nonsense,
     // and nothing is written if there is no row.
     uint32_t to_lanes(const uint32_t* slots, Lanes* lanes) const {
-        CountLanes sums{};
-        for (size_t k = 0; k < n_slots; k += 8) {
-            CountLanes part;
-            std::memcpy(&part, slots + k, sizeof part);
-            sums += part;
-        }
+        CountLanes sums = sum_vectors(slots, n_slots);
         if (is_zero(sums)) return 0;
         uint32_t all = sum_lanes(sums);
         uint32_t n_odd = 0;

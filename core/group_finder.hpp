@@ -236,8 +236,8 @@ private:
     }
 
     // Few rows against the cells of a histogram: it is cheaper to sort the rows and to scan them. Of more where the columns
-    // have many codes: most cells are then empty. (Yeast and Letter, ten folds together: 1.03 times as fast as with
-    // one number for both.)
+    // have many codes: most cells are then empty. (Yeast, ten folds together: 1.03 times as fast as with
+    // one number for all.)
     static bool sorts_rows(const Group<Target>& group, size_t k, size_t n_labels) {
         const Layout& layout = group.layout;
         size_t n_codes = layout.few_starts[k + 1] - layout.few_starts[k];

@@ -286,10 +286,12 @@ private:
         });
     }
 
-    // Only the larger one does: what has moved is taken out of it row by row. (Connect-4, ten folds together: 1.03 times as fast.)
+    // Only the larger one does: what has moved is taken out of it row by row. (Ten folds together, with cells that are read off
+    // what is kept: Connect-4 1.02 times as fast, Mushroom 1.07.)
     void take_away_moved(const Group<Target>& parent, const Shape& shape, Heir& larger,
                          Tools& tools) {
-        auto& [moves, rows, moved] = tools;
+        Moves& moves = tools.moves;
+        CountedRows& rows = tools.rows;
         rows.list(
             parent, moves.places.size(), [&](size_t i) { return moves.places[i]; },
             larger.kept.slots.n_slots(), [&](uint32_t pattern) { return larger.slot_of[pattern]; });
