@@ -54,7 +54,7 @@ public:
     std::span<const int64_t> totals() const { return totals_; }
 
     // Where in a line row i counts, and what.
-    Entry* place(Entry* line, size_t i) const { return line + labels_[i]; }
+    uint32_t base(size_t i) const { return labels_[i]; }
     template <class Run>
     void with_rows(Run&& run) const {
         if (is_counted_)

@@ -305,14 +305,14 @@ private:
     // Adds a number for each of some rows.
     void count(const Shape& shape, const CountedRows& counted, size_t first, size_t last,
                uint32_t* entries, uint32_t added) const {
-        RowCells cells = cells_of(shop_.plan, first, last, shape.n_classes * counted.n_slots);
-        visit_lines(
-            shop_.plan, counted.rows.size(), first,
-            [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
-            [&cells, entries, added, at = counted.offsets.data()](size_t i, const uint8_t* codes) {
-                uint32_t* place = entries + at[i];
-                cells.visit(codes, [place, added](uint32_t offset) { place[offset] += added; });
-            });
+        cells_of(shop_.plan, first, last, shape.n_classes * counted.n_slots)
+            .visit(
+                shop_.plan, first, counted.rows.size(),
+                [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
+                [at = counted.offsets.data()](size_t i) { return at[i]; },
+                [entries, added](const CellBlock& block) {
+                    block.for_each([=](uint32_t offset) { entries[offset] += added; });
+                });
     }
 
     void mend(const Group<Target>& parent, KeptHistogram& child, std::span<const Move> moves,
@@ -321,15 +321,19 @@ private:
         size_t n_slots = child.slots.n_slots();
         RowCells cells = cells_of(shop_.plan, first, last, target.width() * n_slots);
         for (const Move& move : moves) {
-            uint32_t row = parent.layout.rows[move.place];
-            uint32_t* line =
-                child.entries.data() + static_cast<size_t>(target.classes[row]) * n_slots;
             if (move.from == move.to) continue;
+            uint32_t row = parent.layout.rows[move.place];
+            size_t line = static_cast<size_t>(target.classes[row]) * n_slots;
             auto add = [&](uint32_t pattern, uint32_t count) {
                 if (pattern == Patterns::kNone) return;
-                uint32_t* place = line + child.slots.of(pattern);
-                cells.visit(shop_.plan.few_line(row) + first,
-                            [&](uint32_t offset) { place[offset] += count; });
+                cells.visit(
+                    shop_.plan, first, 1, [row](size_t) -> size_t { return row; },
+                    [base = static_cast<uint32_t>(line) + child.slots.of(pattern)](size_t) {
+                        return base;
+                    },
+                    [entries = child.entries.data(), count](const CellBlock& block) {
+                        block.for_each([=](uint32_t offset) { entries[offset] += count; });
+                    });
             };
             add(move.from, UINT32_MAX);  // one less
             add(move.to, 1);

@@ -29,6 +29,12 @@ inline CountLanes widen_bytes(const uint8_t* bytes) {
 #endif
 }
 
+// What was stored in vectors is loaded again, item by item; compilers would take the vectors apart instead.
+template <class T, size_t n>
+inline void keep_in_memory(T (&items)[n]) {
+    asm("" : "+m"(items));
+}
+
 inline uint32_t sum_lanes(CountLanes counts) {
     IntLanes4 halves[2];
     std::memcpy(halves, &counts, sizeof halves);

@@ -102,12 +102,11 @@ private:
         all_.resize(n_entries / crew_->n_slots);
         std::span<const uint32_t> rows = layout().rows;
         cells_.set(starts_, stride_);
-        visit_lines(
-            layout(), rows.size(), first, [rows](size_t i) -> size_t { return rows[i]; },
-            [&cells = cells_, entries = counted_.data(), offsets = offset_.data()](
-                size_t i, const uint8_t* codes) {
-                uint32_t* place = entries + offsets[i];
-                cells.visit(codes, [place](uint32_t offset) { ++place[offset]; });
+        cells_.visit(
+            layout(), first, rows.size(), [rows](size_t i) -> size_t { return rows[i]; },
+            [offsets = offset_.data()](size_t i) { return offsets[i]; },
+            [entries = counted_.data()](const CellBlock& block) {
+                block.for_each([entries](uint32_t offset) { ++entries[offset]; });
             });
         return next;
     }
