@@ -92,14 +92,18 @@ inline double class_quality(Criterion criterion, std::span<const int64_t> left,
                             std::span<const int64_t> right, __int128 parent_entropy,
                             const Logarithms& logs) {
     int64_t weight_left = total_of(left), weight_right = total_of(right);
-    if (criterion == Criterion::gini)
-        return sum_of_squares(left, weight_left) / static_cast<double>(weight_left) +
-               sum_of_squares(right, weight_right) / static_cast<double>(weight_right);
+    if (criterion == Criterion::gini) {
+        auto purity = [](std::span<const int64_t> side, int64_t weight) {
+            return weight == 0 ? 0.0 : sum_of_squares(side, weight) / static_cast<double>(weight);
+        };
+        return purity(left, weight_left) + purity(right, weight_right);
+    }
     __int128 gain = parent_entropy - entropy_times_weight(left, weight_left, logs) -
                     entropy_times_weight(right, weight_right, logs);
     if (criterion == Criterion::entropy) return static_cast<double>(gain);
     __int128 split_information = logs.times_log(weight_left + weight_right) -
                                  logs.times_log(weight_left) - logs.times_log(weight_right);
+    if (split_information == 0) return 0.0;
     return static_cast<double>(gain) / static_cast<double>(split_information);
 }
 

@@ -279,6 +279,22 @@ def test_wide_sparse_indices_are_welcome(form):
 # Weights, constants, classes --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio"])
+@pytest.mark.parametrize("feather", [1e-30, 2.0993148431629514e-61, 1e-300])
+@pytest.mark.parametrize("n_heavy", [1, 2, 5])
+def test_a_side_whose_weight_rounds_to_nothing_can_be_split_off(n_heavy, feather, criterion):
+    """Few rows are searched in a way of their own, unless there are missing values elsewhere."""
+    X = np.zeros((n_heavy + 1, 2))
+    X[-1, 0], y = 3.0, [0] * n_heavy + [1]
+    weights = [0.5] * n_heavy + [feather]
+    gaps = np.vstack([X, [0.0, np.nan]])
+    for rows, own in ((X, y), (gaps, [*y, 0])):
+        weight = np.append(weights, [0.5] * (len(rows) - len(X)))
+        tree = DecisionTreeClassifier(criterion=criterion).fit(rows, own, weight).tree_
+        assert tree.feature.tolist() == [0, -2, -2]
+        assert tree.threshold[0] == 1.5
+
+
 @pytest.mark.parametrize("feather", [1e-100, 1e-160, 1e-300])
 def test_a_row_of_next_to_no_weight_does_not_spoil_the_choice(feather):
     """Products of weights that differ widely left the range of float64: all splits were equal."""
