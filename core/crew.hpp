@@ -67,6 +67,14 @@ public:
     const SlotNumbers& slots() const { return slots_; }
     uint16_t slot_of(uint32_t pattern) const { return static_cast<uint16_t>(slots_.of(pattern)); }
 
+    // Of a cut: fewer rows of the group on either side are too few for anybody.
+    size_t smallest_side() const {
+        int64_t smallest = INT64_MAX;
+        for (const NodeView<Target>& view : views)
+            smallest = std::min(smallest, view.rules.min_samples_leaf);
+        return static_cast<size_t>(std::max<int64_t>(1, smallest));
+    }
+
     // Once the shares are known. False: there are too many slots.
     bool number_slots() {
         const Patterns& patterns = group->patterns;

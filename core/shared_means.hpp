@@ -15,6 +15,7 @@ public:
         findings_ = findings.data();
         n_.assign(crew.n_lanes), factor_.assign(crew.n_lanes), mean_.assign(crew.n_lanes);
         error_.assign(crew.n_lanes);
+        smallest_ = crew.smallest_side();
         limit_.assign(crew.n_lanes, std::numeric_limits<double>::infinity());
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
             const NodeView<Target>& node = crew.views[lane];
@@ -49,11 +50,11 @@ private:
         const LaneMask no_sign = LaneMask{} + INT64_MAX;
         Lanes n = n_.data()[v], factor = factor_.data()[v], mean = mean_.data()[v];
         Lanes error = error_.data()[v], d{}, n_left{};
-        for (size_t k = 0; k < order.words.size(); ++k) {
+        for (size_t k = 0; k + smallest_ <= order.words.size(); ++k) {
             uint32_t row = order.words[k] >> order.bits;
             Lanes most = reinterpret_cast<Lanes>(reinterpret_cast<LaneMask>(d) & no_sign) + error;
             LaneMask hopes = most * most >= limit_.data()[v] * (n_left * (n - n_left));
-            if (any_lane(hopes)) [[unlikely]]
+            if (k >= smallest_ && any_lane(hopes)) [[unlikely]]
                 for (size_t i = 0; i < 4; ++i)
                     if (hopes[i] != 0 && 4 * v + i < crew_->shares.size())
                         offer(order, k, 4 * v + i, d[i], n_left[i]);
@@ -75,6 +76,7 @@ private:
 
     const Crew<Target>* crew_ = nullptr;
     Findings* findings_ = nullptr;  // per lane
+    size_t smallest_ = 1;
     LaneArray n_, factor_, mean_, error_, limit_;
 };
 

@@ -243,6 +243,7 @@ public:
     void prepare(const Crew<Target>& crew) {
         crew_ = &crew;
         n_classes_ = crew.views[0].totals.slots.size();
+        smallest_ = crew.smallest_side();
         size_t n_vectors = (crew.n_lanes + kWidth - 1) / kWidth;
         squads_.assign(n_vectors, {});
         totals_.assign(n_vectors * n_classes_, Vector{});
@@ -287,9 +288,9 @@ private:
         std::fill_n(left, n_classes_, Vector{});
         limit_ = list_limits(v, findings);
         uint32_t code = order.code(0);
-        for (size_t k = 0; k < order.words.size(); ++k) {
+        for (size_t k = 0; k + smallest_ <= order.words.size(); ++k) {
             uint32_t word = order.words[k], label = word & mask;
-            if (!kHasRuns<Code> || order.code(k) != code) {
+            if (k >= smallest_ && (!kHasRuns<Code> || order.code(k) != code)) {
                 if (kHasRuns<Code>) code = order.code(k);
                 Vector n_right = n - n_left;
                 Vector reached = a * n_right + (squares - 2 * b + a) * n_left;
@@ -342,7 +343,7 @@ private:
     }
 
     const Crew<Target>* crew_ = nullptr;
-    size_t n_classes_ = 0;
+    size_t n_classes_ = 0, smallest_ = 1;
     std::vector<Squad> squads_;
     std::vector<Vector> totals_, ones_;  // (vector, class), (vector, slot)
     std::vector<Vector> left_;  // per class, of the lanes at hand
