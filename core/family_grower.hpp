@@ -142,6 +142,8 @@ private:
         }
         Workshop<Target> shop(table_, plan_for(keeps_orders), workers_);
         if (family_.questions) shop.questions = &*family_.questions;
+        if (view_.n_classes > 0)
+            shop.n_unkept_rows = find_unkept_rows(shop.plan, static_cast<size_t>(view_.n_classes));
         grow(shop);
         for (const Desk<Target>& desk : shop.desks) harvest_.work.merge(desk.work);
         harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());

@@ -14,9 +14,9 @@
 
 #include "categorical.hpp"
 #include "class_groups.hpp"
+#include "cut_filter.hpp"
 #include "kernels.hpp"
 #include "numeric.hpp"
-#include "pairs.hpp"
 
 namespace treefold {
 
@@ -200,12 +200,10 @@ public:
         }
         if (first == last) return;
         groups_.prepare(job.node);
-        if (job.node.rows.size() <= kSmall) {
-            first = search_promising(job, first, std::clamp(job.layout.n_few_numeric, first, last),
-                                     exact);
-            for (size_t k = first; k < last; ++k) search_small(job, k, exact);
-            return;
-        }
+        first =
+            search_promising(job, first, std::clamp(job.layout.n_few_numeric, first, last), exact);
+        if (job.node.rows.size() <= kSmall)
+            for (; first < last; ++first) search_small(job, first, exact);
         while (first < last) first = search_large(job, first, last, exact);
     }
 
@@ -228,21 +226,28 @@ private:
     template <class Exact>
     size_t search_promising(const Job& job, size_t first, size_t last, Exact&& exact) {
         if constexpr (Groups::serves_categories) {
-            if (!PairFilter::is_worth(job.node.rows.size(), last - first) ||
-                job.node.rules.min_samples_leaf > 1 || job.node.counts != nullptr)
+            size_t n_rows = job.node.rows.size(), n_labels = groups_.stride();
+            if (first == last || n_rows > kFilteredRows || job.node.counts != nullptr) return first;
+            filter_.choose(job.layout, first, last);
+            if (filter_.expect_work(n_rows, n_labels, 1) > expect_work(n_rows, n_labels))
                 return first;
-            filter_.prepare(job.node.rows, groups_.labels(), groups_.totals());
-            std::span<const float> best = filter_.run(job.layout, first, last);
-            constexpr double kRoundings = 1.0 / (1 << 22);
-            double least = *std::max_element(best.begin(), best.end());
-            least = std::max(least, job.findings.floor) * (1 - kRoundings);
+            filter_.prepare(job.node.rows, groups_.labels(), groups_.totals(),
+                            job.node.rules.min_samples_leaf);
+            filter_.run(job.layout);
+            std::span<const float> best = filter_.best_of(0);
+            double least = CutFilter::least_of(best, job.findings.floor);
             for (size_t k = first; k < last; ++k)
-                if (best[k - first] >= least ||
+                if ((best[k - first] > 0 && best[k - first] >= least) ||
                     job.layout.table->columns[job.layout.few_columns[k]].has_missing)
                     search_small(job, k, exact);
             return last;
         }
         return first;
+    }
+    // What the same columns are without a filter, in about instructions.
+    size_t expect_work(size_t n_rows, size_t n_labels) const {
+        size_t n_cells = n_rows * filter_.n_columns();
+        return 9 * n_cells + std::min(n_cells, filter_.n_codes()) * (10 + 2 * n_labels);
     }
 
     template <class Exact>
@@ -363,7 +368,7 @@ private:
     }
 
     Groups groups_;
-    PairFilter filter_;
+    CutFilter filter_;
     std::vector<uint32_t> starts_;
     CodeList used_;
     std::vector<Entry> histogram_;  // all zero between searches
@@ -404,10 +409,27 @@ inline void count_rows(const Plan& layout, const ClassTarget<int64_t>& target,
     });
 }
 
+// Nodes of so many rows keep no histograms: to count them when they are needed, or to filter columns, is less work.
+inline constexpr size_t kUnkeptRows = 64;
+inline size_t find_unkept_rows(const Plan& plan, size_t n_classes) {
+    constexpr size_t kTypical = 128, kPerRow = 20;  // instructions, beside those of the cuts
+    size_t n_few = plan.few_columns.size();
+    bool is_filtered = plan.n_few_numeric == n_few &&
+                       std::none_of(plan.few_columns.begin(), plan.few_columns.end(),
+                                    [&](uint32_t k) { return plan.table->columns[k].has_missing; });
+    if (!is_filtered) return kUnkeptRows;
+    CutFilter filter;
+    filter.choose(plan, 0, n_few);
+    size_t filtering = filter.expect_work(kTypical, n_classes, 1) + kPerRow * kTypical;
+    size_t keeping = n_few * kTypical * 5 / 4 + 3 * plan.few_starts.back() * n_classes;
+    return filtering < keeping ? kFilteredRows : kUnkeptRows;
+}
+
 // Is a node of so many rows large enough to keep histograms? Then reading them costs less than counting. n_entries: per code.
-inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_entries) {
+inline bool keeps_histograms(const Plan& layout, size_t n_rows, size_t n_entries,
+                             size_t n_unkept_rows) {
     size_t n_few = layout.few_columns.size();
-    return n_few != 0 && n_rows > 64 &&
+    return n_few != 0 && n_rows > n_unkept_rows &&
            n_rows * n_few >= 2 * size_t{layout.few_starts.back()} * n_entries;
 }
 

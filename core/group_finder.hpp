@@ -73,6 +73,7 @@ private:
         SharedMeanHistograms mean_histograms;
         SharedMeanScan means;
         std::vector<uint16_t> slots;  // per row of the table, in the group at hand
+        std::vector<size_t> columns;  // few-valued ones that can win
         std::vector<Findings> findings;  // per lane
         std::vector<Split> splits;  // per share
     };
@@ -215,12 +216,19 @@ private:
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
             SharedClassHistograms& histograms = tools.histograms;
             histograms.prepare(crew);
-            for (size_t k = first; k < last;) {
-                size_t next = k;
-                while (next < last && !sorts_rows(*crew.group, next, histograms.n_labels())) ++next;
-                histograms.search(k, next, desk.scratch, findings, exact);
-                for (k = next; k < last && sorts_rows(*crew.group, k, histograms.n_labels()); ++k)
+            std::vector<size_t>& columns = tools.columns;
+            histograms.list_promising(first, last, findings, columns);
+            auto sorts = [&](size_t k) {
+                return sorts_rows(*crew.group, k, histograms.n_labels());
+            };
+            for (size_t at = 0; at < columns.size();) {
+                size_t k = columns[at++], next = k + 1;
+                if (sorts(k)) {
                     scan_sorted(crew, k, findings, desk, tools);
+                    continue;
+                }
+                for (; at < columns.size() && columns[at] == next && !sorts(next); ++at) ++next;
+                histograms.search(k, next, desk.scratch, findings, exact);
             }
         } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
             tools.mean_histograms.prepare(crew);

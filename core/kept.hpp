@@ -87,7 +87,7 @@ private:
     struct Shape {
         static constexpr size_t kMostEntries = size_t{1} << 22;
         const Plan& plan;
-        size_t n_classes;
+        size_t n_classes, n_unkept_rows;
 
         size_t n_lines(size_t n_columns) const { return plan.few_starts[n_columns] * n_classes; }
         size_t n_entries(const SlotNumbers& slots) const {
@@ -95,7 +95,7 @@ private:
         }
         bool is_worth(size_t n_rows, const SlotNumbers& slots) const {
             return slots.n_slots() <= SlotNumbers::kMost && n_entries(slots) <= kMostEntries &&
-                   keeps_histograms(plan, n_rows, n_classes * slots.n_slots());
+                   keeps_histograms(plan, n_rows, n_classes * slots.n_slots(), n_unkept_rows);
         }
     };
 
@@ -159,7 +159,7 @@ private:
     };
 
     Shape shape_of(const Group<Target>& group) const {
-        return {shop_.plan, group.shares[0].seat->target->width()};
+        return {shop_.plan, group.shares[0].seat->target->width(), shop_.n_unkept_rows};
     }
     static SlotNumbers number_slots(const Patterns& patterns) {
         ShareSet everybody(patterns.n_members());

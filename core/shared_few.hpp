@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cut_bounds.hpp"
+#include "cut_filter.hpp"
 #include "shared_scans.hpp"
 
 namespace treefold {
@@ -28,6 +29,18 @@ public:
     }
 
     size_t n_labels() const { return classes_.size(); }
+
+    // Of the columns first .. last - 1 of the plan's few columns, those that can have the best cut of somebody.
+    void list_promising(size_t first, size_t last, const std::vector<Findings>& findings,
+                        std::vector<size_t>& columns) {
+        columns.clear();
+        size_t numeric = std::clamp(layout().n_few_numeric, first, last);
+        if (filters(first, numeric)) {
+            filter(first, numeric, findings, columns);
+            first = numeric;
+        }
+        for (; first < last; ++first) columns.push_back(first);
+    }
 
     // Columns first .. last - 1 of the plan's few columns; exact(column, lane) where only the exact scans can decide.
     template <class Exact>
@@ -60,6 +73,7 @@ private:
     static constexpr size_t kEntries =
         1 << 17;  // filled together: they stay in a cache of half a megabyte
     static constexpr size_t kMostEntries = 1 << 22;
+    static constexpr size_t kMostKeys = 1 << 11;
     static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
     const Layout& layout() const { return crew_->group->layout; }
@@ -67,6 +81,46 @@ private:
     size_t n_codes(size_t k) const { return layout().few_starts[k + 1] - layout().few_starts[k]; }
     const Column& column_of(size_t k) const {
         return layout().table->columns[layout().few_columns[k]];
+    }
+
+    // Is it less work to look for those that can win first?
+    bool filters(size_t first, size_t last) {
+        size_t n_rows = layout().rows.size(), n_lanes = crew_->shares.size(),
+               n_labels = classes_.size();
+        if (first == last || is_kept() || n_rows > kFilteredRows ||
+            n_labels * crew_->n_slots > kMostKeys)
+            return false;
+        filter_.choose(layout(), first, last);
+        size_t filtering = filter_.expect_work(n_rows, n_labels, n_lanes),
+               preparing = 100 * (n_lanes + 3) + 2 * n_labels * crew_->n_slots;
+        size_t n_vectors = (n_lanes + 7) / 8, counting = 3 * filter_.n_columns() * n_rows,
+               bounding = filter_.n_codes() * (n_labels * (6 + 6 * n_vectors) + 12 * n_vectors);
+        return filtering * 3 / 2 + preparing < counting + bounding;
+    }
+    void filter(size_t first, size_t last, const std::vector<Findings>& findings,
+                std::vector<size_t>& columns) {
+        size_t n_lanes = crew_->shares.size();
+        const SlotNumbers& slots = crew_->slots();
+        filter_.prepare_group(layout().rows, offset_, classes_.size(), slots.n_slots(), n_lanes);
+        for (size_t lane = 0; lane < n_lanes; ++lane) {
+            const NodeView<Target>& view = crew_->views[lane];
+            filter_.add_searcher(lane, static_cast<size_t>(view.totals.rows),
+                                 view.rules.min_samples_leaf,
+                                 slots.n_lone() != 0 ? lane : CutFilter::kNoSlot,
+                                 [&](size_t label) { return view.totals.slots[classes_[label]]; });
+            for (size_t slot = slots.n_lone() + 1; slot < slots.n_used(); ++slot)
+                if (crew_->ones[slot * crew_->n_lanes + lane] == 0.0) filter_.leave_out(lane, slot);
+        }
+        filter_.run(layout());
+        is_promising_.assign(last - first, 0);
+        for (size_t lane = 0; lane < n_lanes; ++lane) {
+            std::span<const float> best = filter_.best_of(lane);
+            double least = CutFilter::least_of(best, findings[lane].floor);
+            for (size_t k = 0; k < best.size(); ++k)
+                is_promising_[k] |= best[k] > 0 && best[k] >= least;
+        }
+        for (size_t k = first; k < last; ++k)
+            if (is_promising_[k - first] || column_of(k).has_missing) columns.push_back(k);
     }
 
     // Classes that somebody has, or all, as in kept histograms.
@@ -236,6 +290,8 @@ private:
     }
 
     const Crew<Target>* crew_ = nullptr;
+    CutFilter filter_;
+    std::vector<uint8_t> is_promising_;  // per column
     ClassGroups groups_;
     size_t stride_ = 0;
     bool is_small_ = false;

@@ -231,6 +231,7 @@ struct Workshop {
     std::vector<Desk<Target>> desks{};
     Meter meter{};
     const Questions* questions = nullptr;  // the rows that ask, unless they are in the table
+    size_t n_unkept_rows = kUnkeptRows;  // few.hpp
     bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
 
     Workshop(const Table& table, const Plan& plan, Workers& workers)
@@ -255,8 +256,12 @@ struct Workshop {
     }
 
     bool keeps_histogram(const Seat<Target>& seat, const Part<Target>& part) const {
-        if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>) return false;
-        return seat.tries_all(table) && keeps_histograms(plan, part.size(), seat.target->width());
+        if constexpr (!std::is_same_v<Target, ClassTarget<int64_t>>)
+            return false;
+        else
+            return seat.tries_all(table) &&
+                   keeps_histograms(plan, part.size(), seat.target->width(),
+                                    seat.target->counts ? kUnkeptRows : n_unkept_rows);
     }
     void count_histogram(const Node<Target>& node, const Part<Target>& part, Words& histogram) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
