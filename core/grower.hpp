@@ -6,7 +6,7 @@
 //
 // A node may belong to a group of members (group.hpp): then open finds a split for each (group_finder.hpp) and groups
 // those that agree (forker.hpp), and divide gives each group its two children (births.hpp). A child of one member has a layout
-// of its own, in which it grows on as the node of any single tree does. In small tables groups that the same rows reach
+// of its own, in which it grows on as the node of any single tree does. Groups that the same rows reach may
 // become one (healing.hpp).
 //
 // With several workers, large nodes are searched column by column in parallel; subtrees that are small, or
@@ -160,6 +160,7 @@ private:
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
             if (is_healing && leaves_loop(*node, n_here)) {
+                node->group->heals = heals_to_the_end(shop_.table);
                 if (!leaves_aside(node))
                     grow_from(list_one(std::move(node)), grove, nullptr, worker);
                 continue;

@@ -8,12 +8,12 @@ from family_trees import Workbench, draw_folds, without_each
 N_ROWS, N_FOLDS, LEAST = 240, 8, 10
 
 
-def make_led(n_columns=6, n_codes=2, n_rows=N_ROWS, seed=0):
+def make_led(n_columns=6, n_codes=2, n_rows=N_ROWS, seed=0, n_noisy=1):
     """Columns of equal worth: members test them in different orders, and reach the same rows."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, n_codes, (n_rows, n_columns)).astype(float)
-    noise = rng.integers(0, 5, n_rows) == 0
-    return X, np.where(noise, rng.integers(0, 4, n_rows), X[:, :3].sum(axis=1).astype(int))
+    is_noise = rng.integers(0, 5, n_rows) < n_noisy  # of five
+    return X, np.where(is_noise, rng.integers(0, 4, n_rows), X[:, :3].sum(axis=1).astype(int))
 
 
 def grow(work, sharing="folds", n_threads=1, asked=None, **params):
@@ -137,16 +137,50 @@ def test_rows_that_ask_are_answered_as_by_whole_trees():
         assert expected.tobytes() == actual.tobytes()
 
 
-def add_wide_column(X):
-    """Its order would have to wait with the rows of a group."""
-    noise = np.random.default_rng(1).permutation(len(X)).astype(float)
+def add_wide_columns(X, n_columns, share_missing=0.0):
+    """Their orders wait with the rows of a group, and become one with those of another."""
+    rng = np.random.default_rng(1)
+    noise = rng.permuted(np.tile(np.arange(len(X)) // 3, (n_columns, 1)), axis=1).T.astype(float)
+    noise[rng.random(noise.shape) < share_missing] = np.nan
     return np.column_stack([X, noise])
+
+
+@pytest.mark.parametrize("target", ["many classes", "two halves", "regression"])
+@pytest.mark.parametrize("share_missing", [0.0, 0.05])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_orders_heal(target, share_missing, n_threads):
+    n_rows, n_heals = 900, 0
+    for seed in range(4):
+        X, y = make_led(n_rows=n_rows, seed=seed)
+        y = y > 1 if target == "two halves" else TARGETS[target](y)
+        X = add_wide_columns(X, 2, share_missing)
+        work = Workbench(X, y, params={"min_samples_leaf": 30})
+        row_sets = without_each(n_rows, draw_folds(n_rows, N_FOLDS))
+        n_heals += work.assert_as_alone(row_sets, "folds", n_threads).work["heals"]
+    assert n_heals > 0
+
+
+def test_groups_of_tables_that_fit_no_near_cache_heal_while_they_are_large():
+    """Those of a sixteenth of the rows do not: 2^17 cells, and a few more."""
+    heals = {0: 0, 10: 0}
+    for seed in range(3):
+        for more in heals:
+            X, y = make_led(n_rows=2**17 // 6 + more, n_noisy=5, seed=seed)
+            work = Workbench(X, y, params={"max_depth": 6})
+            row_sets = without_each(len(X), draw_folds(len(X), N_FOLDS))
+            heals[more] += work.assert_as_alone(row_sets, "folds").work["heals"]
+    assert heals[0] > heals[10] > 0
+
+
+def add_constant_columns(X, n_columns):
+    return np.column_stack([X, np.zeros((len(X), n_columns))])
 
 
 LEFT = {
     "drawn columns": (make_led(n_codes=3)[0], {"max_features": 5, "random_state": 0}),
-    "orders": (add_wide_column(make_led(n_rows=2_000)[0]), {"min_samples_leaf": 50}),
-    "many cells": (make_led(n_rows=40_000)[0], {}),
+    "many columns": (add_constant_columns(make_led(n_rows=3_000)[0], 50), {}),
+    "many codes": (add_wide_columns(make_led(n_rows=2_000)[0], 7), {"min_samples_leaf": 50}),
+    "many cells": (make_led(n_rows=2**22 // 6 + 1)[0], {"max_depth": 4}),
 }
 
 
@@ -154,7 +188,7 @@ LEFT = {
 def test_forks_are_left_where_healing_does_not_pay(why):
     """Each of these heals if nothing but this is changed in `can_heal`."""
     X, params = LEFT[why]
-    y = make_led(n_rows=len(X))[1]
+    y = make_led(n_rows=len(X), n_noisy=5 if why == "many cells" else 1)[1]
     assert grow(Workbench(X, y, params=params)).work["heals"] == 0
 
 
