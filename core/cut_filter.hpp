@@ -7,7 +7,9 @@
 //   quality     (A n_r + B n_l) / (n_l n_r), where A and B sum the squared class counts of either side: whole numbers
 //               that float32 holds for up to kFilteredRows rows, divided in float32
 //
-// What remains is searched exactly. Rows stand by label and slot, so that what a slot adds is the difference of two running sums.
+// What remains is searched exactly. Rows stand by label and slot, so that what a slot adds is the difference of two running sums. (Ten
+// folds one at a time, against cuts after the rows of nodes of up to 63 and leaves of one row: Connect-4 1.6 times as fast a growth, Internet
+// Ads 1.45, Letter 1.3; together: 1.55, 1.4, 1.2.)
 #pragma once
 
 #include <array>
