@@ -160,7 +160,7 @@ private:
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
             if (is_healing && leaves_loop(*node, n_here)) {
-                node->group->heals = heals_to_the_end(shop_.table);
+                node->group->heals = heals_to_the_end(shop_.plan);
                 if (!leaves_aside(node))
                     grow_from(list_one(std::move(node)), grove, nullptr, worker);
                 continue;

@@ -6,38 +6,40 @@
 // a row may count for any members of a group. A member that nobody has met by its turn goes on alone and does not come back.
 //
 // Waiting takes memory for the rows of every group, and what was divided long ago is no longer in a near cache. So this is
-// done where columns have few codes, and where the codes of all rows do not fit a near cache only as long as groups are large: updates, serial /
-// shared, rise from 1.95 to 2.13 (Adult), 3.33 to 3.43 (Letter), 3.15 to 3.24 (Connect-4) in the same time. Where they do fit,
-// groups heal to the end (ten folds together / healing: Car 1.07, LED 1.09; Letter would take 0.97, Connect-4 0.75).
+// done where columns have few codes: to the end where the codes of all rows fit a near cache and no order has to wait (ten folds together /
+// healing: Car 1.07, LED 1.09; Letter would take 0.97, Connect-4 0.75), else among few members and as long as groups are large. There updates, serial
+// / shared, rise from 1.95 to 2.13 (Adult), 3.33 to 3.43 (Letter), 3.15 to 3.24 (Connect-4) in the same time.
 #pragma once
 
 #include "group.hpp"
 
 namespace treefold {
 
-inline constexpr size_t kHealingCells = size_t{1} << 22;  // of the table, mostly a byte each
-inline constexpr size_t kNearCells = size_t{1} << 17;
-inline constexpr size_t kRowsPerColumn = 64;
+inline constexpr size_t kNearCells = size_t{1} << 17;  // of the table, mostly a byte each
 // Groups of a smaller share of the rows heal among their own descendants at most: workers can then take them.
 inline constexpr size_t kHealingShare = 16;
 inline constexpr size_t kMostHealing = 64;  // members: each waiting group has a share of each
+// Not to the end: larger tables, of fewer members (nested folds of Adult took 1.1 times as long). Of many columns the histograms that
+// groups hand on would wait, too (Internet Ads: 1.2 times as long).
+inline constexpr size_t kHealingCells = size_t{1} << 22, kHealingRows = size_t{1} << 17;
+inline constexpr size_t kRowsPerColumn = 64, kFewHealing = 16;
 
-// Is the table near enough for groups to heal to the end? Elsewhere they do so no longer once they have left the loop of the root.
-inline bool heals_to_the_end(const Table& table) {
-    return table.n_rows * table.columns.size() <= kNearCells;
+// Do groups that have left the loop of the root go on healing?
+inline bool heals_to_the_end(const Plan& plan) {
+    return plan.n_orders == 0 && plan.table->n_rows * plan.table->columns.size() <= kNearCells;
 }
 
-// Asked of the root. Draws are keyed by the way to a node, so that members of one set of rows would draw different columns. Of many
-// columns the histograms that groups hand on would wait, too (Internet Ads: 1.2 times as long).
+// Asked of the root. Draws are keyed by the way to a node, so that members of one set of rows would draw different columns.
 template <class Target>
 bool can_heal(const Group<Target>& root, const Table& table) {
     const Layout& layout = root.layout;
-    size_t n_columns = table.columns.size();
-    bool is_small = heals_to_the_end(table) || (table.n_rows * n_columns <= kHealingCells &&
-                                                table.n_rows >= kRowsPerColumn * n_columns);
-    return is_small && root.is_additive && root.shares.size() <= kMostHealing &&
-           layout.root_stretches.empty() && layout.position.empty() && !has_many_codes(table) &&
-           root.shares[0].seat->tries_all(table);
+    size_t n_rows = table.n_rows, n_columns = table.columns.size();
+    bool is_moderate = n_rows * n_columns <= kHealingCells && n_rows <= kHealingRows &&
+                       n_rows >= kRowsPerColumn * n_columns;
+    bool pays = heals_to_the_end(layout) ? root.shares.size() <= kMostHealing
+                                         : is_moderate && root.shares.size() <= kFewHealing;
+    return pays && root.is_additive && layout.root_stretches.empty() && layout.position.empty() &&
+           !has_many_codes(table) && root.shares[0].seat->tries_all(table);
 }
 
 template <class Target>

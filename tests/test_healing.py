@@ -192,9 +192,13 @@ def test_forks_are_left_where_healing_does_not_pay(why):
     assert grow(Workbench(X, y, params=params)).work["heals"] == 0
 
 
-@pytest.mark.parametrize(("n_folds", "heals"), [(60, True), (70, False)])
-def test_forks_of_very_many_members_are_left(n_folds, heals):
-    X, y = make_led(n_codes=3)
-    work = Workbench(X, y)
-    members = [work.member(rows) for rows in without_each(N_ROWS, draw_folds(N_ROWS, n_folds))]
+@pytest.mark.parametrize(
+    ("n_folds", "n_wide", "heals"), [(60, 0, True), (70, 0, False), (14, 1, True), (24, 1, False)]
+)
+def test_forks_of_very_many_members_are_left(n_folds, n_wide, heals):
+    """Of fewer if their orders would have to wait, too."""
+    n_rows = 900 if n_wide else N_ROWS
+    X, y = make_led(n_codes=3, n_rows=n_rows, n_noisy=3)
+    work = Workbench(add_wide_columns(X, n_wide), y, params={"min_samples_leaf": 8})
+    members = [work.member(rows) for rows in without_each(n_rows, draw_folds(n_rows, n_folds))]
     assert (work.grow(members, "folds").work["heals"] > 0) == heals
