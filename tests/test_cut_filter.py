@@ -38,14 +38,22 @@ def test_trees_are_those_of_the_exact_scans(n_columns, n_codes, n_classes, min_s
         assert_as_exact(X, y, min_samples_leaf=min_samples_leaf)
 
 
-@pytest.mark.parametrize("share_missing", [0.0, 0.1])
+def make_mixed(n_rows, share_missing, seed):
+    """Every other column has gaps; the best is a category."""
+    X, y = make_data(n_rows, 20, 3, 3, seed)
+    rng = np.random.default_rng(seed)
+    X[:, ::2][rng.random((n_rows, 10)) < share_missing] = np.nan
+    X[:, 5] = np.where(rng.random(n_rows) < 0.8, y, X[:, 5])
+    return X, y
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.02, 0.3])
 def test_columns_with_missing_values_and_categories_are_not_left_out(share_missing):
     for seed in range(20):
-        X, y = make_data(240, 20, 3, 3, seed)
-        rng = np.random.default_rng(seed)
-        X[rng.random(X.shape) < share_missing] = np.nan
-        X[:, 5] = np.where(rng.random(240) < 0.8, y, X[:, 5])  # the best, as a category
+        X, y = make_mixed(240, share_missing, seed)
         assert_as_exact(X, y, min_samples_leaf=4, categorical_features=[5, 6])
+        work = Workbench(X, y, categorical=[5, 6], params={"min_samples_leaf": 4})
+        work.assert_as_alone(without_each(240, draw_folds(240, 6)), "folds")
 
 
 @pytest.mark.parametrize("n_folds", [2, 10, 19])
