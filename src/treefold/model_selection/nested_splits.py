@@ -22,19 +22,26 @@ def find_folds(splits: Sequence[Split]) -> list[NDArray[Any]]:
         )
     n_held_out = np.zeros(splits[0].n_rows, dtype=np.int64)
     for number, split in enumerate(splits):
-        own = np.zeros(split.n_rows, dtype=np.int64)
-        is_regular = split.is_regular
-        if is_regular:
-            np.add.at(own, split.test, 1)
-            is_regular = np.array_equal(np.flatnonzero(own == 0), np.sort(split.train))
-        n_held_out += own
-        if not is_regular or n_held_out.max() > 1:
+        is_fold = split.is_regular
+        if is_fold:
+            own = np.bincount(split.test, minlength=split.n_rows)
+            n_held_out += own
+            is_fold = n_held_out.max() <= 1 and _trains_on_the_rest(split, own)
+        if not is_fold:
             raise InputError(
                 "nested_cross_validate needs folds: no row may be held out twice, and a split must "
                 f"train on all rows that it does not hold out. Split {number} of cv does not. Use "
                 "KFold, StratifiedKFold, GroupKFold or PredefinedSplit."
             )
     return [split.test for split in splits]
+
+
+def _trains_on_the_rest(split: Split, n_held_out: NDArray[np.int64]) -> bool:
+    """Tell whether a regular split trains on every row that it does not hold out, and no other."""
+    listed = split.listed_train
+    if listed is None:
+        return True
+    return len(listed) == np.count_nonzero(n_held_out == 0) and not n_held_out[listed].any()
 
 
 def make_splits(
