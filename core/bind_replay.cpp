@@ -1,6 +1,7 @@
-// Tree.replay_*: matrices of cells in, one line per cell out.
+// Tree.replay_*: matrices of cells in, one line per cell out. count_right: the same for many trees and tests.
 
 #include "bindings.hpp"
+#include "exam.hpp"
 #include "replay.hpp"
 
 namespace treefold {
@@ -59,17 +60,61 @@ nb::object give_totals(const Tree& tree, const Matrix& lines) {
     return give_lines(std::move(totals), tree.size());
 }
 
-nb::object give_right(const Tree& tree, const Vector<int64_t>& leaves,
-                      const Vector<int32_t>& classes) {
-    if (leaves.shape(0) != classes.shape(0)) throw DataError("one class per leaf is needed");
-    for (int32_t label : span_of(classes))
-        if (label < 0 || label >= tree.n_classes) throw DataError("a class number is out of range");
-    return give_lines(count_right(tree, read_leaves(tree, leaves), span_of(classes)), tree.size());
+// Arrays of one exam, which its views are of.
+struct ExamArrays {
+    const Tree* tree;
+    Matrix cells;
+    std::vector<Vector<int64_t>> leaves;
+    std::vector<Vector<int32_t>> classes;
+};
+
+template <class T>
+std::vector<Vector<T>> read_vectors(nb::handle list) {
+    std::vector<Vector<T>> vectors;
+    for (nb::handle each : nb::cast<nb::list>(list))
+        vectors.push_back(nb::cast<Vector<T>>(each, false));
+    return vectors;
+}
+
+ExamArrays read_exam(nb::handle given) {
+    auto fields = nb::cast<nb::tuple>(given);
+    if (fields.size() != 4) throw DataError("an exam is (tree, cells, leaves, classes)");
+    return {nb::cast<const Tree*>(fields[0]), nb::cast<Matrix>(fields[1], false),
+            read_vectors<int64_t>(fields[2]), read_vectors<int32_t>(fields[3])};
+}
+
+Exam view_exam(const ExamArrays& arrays) {
+    const Tree& tree = *arrays.tree;
+    if (arrays.leaves.size() != arrays.classes.size())
+        throw DataError("a test needs leaves and classes");
+    Exam exam{&tree, read_cells(arrays.cells), {}};
+    for (size_t k = 0; k < arrays.leaves.size(); ++k) {
+        std::span<const int32_t> classes = span_of(arrays.classes[k]);
+        if (arrays.leaves[k].shape(0) != classes.size())
+            throw DataError("one class per leaf is needed");
+        for (int32_t label : classes)
+            if (label < 0 || label >= tree.n_classes)
+                throw DataError("a class number is out of range");
+        exam.tests.push_back({read_leaves(tree, arrays.leaves[k]), classes});
+    }
+    return exam;
+}
+
+nb::list give_right(const nb::list& given, int n_threads) {
+    std::vector<ExamArrays> arrays;
+    std::vector<Exam> exams;
+    for (nb::handle each : given) arrays.push_back(read_exam(each));
+    for (const ExamArrays& each : arrays) exams.push_back(view_exam(each));
+    auto right = run(n_threads, [&](Workers& workers) { return count_right(exams, workers); });
+    nb::list lines;
+    for (size_t k = 0; k < right.size(); ++k)
+        lines.append(give_lines(std::move(right[k]), exams[k].cells.size()));
+    return lines;
 }
 
 }  // namespace
 
-void bind_replay(nb::class_<Tree>& tree) {
+void bind_replay(nb::module_& m, nb::class_<Tree>& tree) {
     tree.def(
             "replay_tree",
             [](const Tree& self, const Matrix& cells) {
@@ -101,9 +146,8 @@ void bind_replay(nb::class_<Tree>& tree) {
              nb::arg("leaves").noconvert(), "n_threads"_a)
         .def("replay_sums", &give_sums, nb::arg("cells").noconvert(),
              nb::arg("statistics").noconvert(), "n_threads"_a)
-        .def("add_up", &give_totals, nb::arg("lines").noconvert())
-        .def("count_right", &give_right, nb::arg("leaves").noconvert(),
-             nb::arg("classes").noconvert());
+        .def("add_up", &give_totals, nb::arg("lines").noconvert());
+    m.def("count_right", &give_right, "exams"_a, "n_threads"_a);
 }
 
 }  // namespace treefold

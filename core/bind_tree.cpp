@@ -129,7 +129,7 @@ void bind_tree(nb::module_& m) {
     bind_array(tree, "n_categories", &Tree::n_categories);
     tree.def_prop_ro("category_begin", &category_begin);
     bind_array(tree, "category_words", &Tree::category_words);
-    bind_replay(tree);
+    bind_replay(m, tree);
 }
 
 }  // namespace treefold

@@ -80,6 +80,6 @@ void bind_source(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_growth(nb::module_& m);
 void bind_tree(nb::module_& m);
-void bind_replay(nb::class_<Tree>& tree);
+void bind_replay(nb::module_& m, nb::class_<Tree>& tree);
 
 }  // namespace treefold

@@ -358,37 +358,4 @@ std::vector<double> replay_sums(const Tree& tree, std::span<const Cell> cells,
     return sums;
 }
 
-namespace {
-
-template <class Number>
-void add_up_lines(const Tree& tree, std::span<Number> lines) {
-    size_t width = lines.size() / tree.size();
-    for (size_t node = tree.size(); node-- > 0;) {  // children come after their parents
-        if (tree.is_leaf(node)) continue;
-        Number *own = &lines[node * width], *left = own + width;
-        Number* right = &lines[static_cast<size_t>(tree.children_right[node]) * width];
-        for (size_t k = 0; k < width; ++k) own[k] += left[k] + right[k];
-    }
-}
-
-}  // namespace
-
-void add_up(const Tree& tree, std::span<double> lines) { add_up_lines(tree, lines); }
-
-std::vector<double> count_right(const Tree& tree, std::span<const int64_t> leaves,
-                                std::span<const int32_t> classes) {
-    size_t width = tree.n_values();
-    std::vector<uint32_t> reached(tree.size() * width);
-    for (size_t row = 0; row < leaves.size(); ++row)
-        ++reached[static_cast<size_t>(leaves[row]) * width + static_cast<size_t>(classes[row])];
-    add_up_lines<uint32_t>(tree, reached);
-    std::vector<double> right(tree.size());
-    for (size_t node = 0; node < tree.size(); ++node) {
-        auto value = tree.value.begin() + static_cast<ptrdiff_t>(node * width);
-        auto best = std::max_element(value, value + static_cast<ptrdiff_t>(width)) - value;
-        right[node] = reached[node * width + static_cast<size_t>(best)];
-    }
-    return right;
-}
-
 }  // namespace treefold

@@ -43,11 +43,4 @@ std::vector<int32_t> replay_leaf_map(const Tree& tree, std::span<const Cell> cel
 std::vector<double> replay_sums(const Tree& tree, std::span<const Cell> cells,
                                 std::span<const double> statistics, Workers& workers);
 
-// Adds what nodes have, a line each, to all nodes above them.
-void add_up(const Tree& tree, std::span<double> lines);
-
-// Of rows that end in these leaves and are of these classes: how many reach each node and would be predicted rightly there.
-std::vector<double> count_right(const Tree& tree, std::span<const int64_t> leaves,
-                                std::span<const int32_t> classes);
-
 }  // namespace treefold

@@ -107,6 +107,19 @@ def test_weights(scoring):
     assert_nested(TREE, GRID, X, Y, weights=WEIGHTS, scoring=scoring, cv=3)
 
 
+def test_the_first_of_equal_candidates_is_chosen():
+    assert_nested(TREE, {"max_depth": [9, 40, 30], "random_state": [0, 1]}, X, Y, cv=4)
+
+
+def give_nan_to_stumps(estimator, X, y):
+    return np.nan if estimator.max_depth == 1 else estimator.score(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_candidates_without_a_score_are_not_chosen():
+    assert_nested(TREE, {"max_depth": [1, 2]}, X, Y, cv=4, scoring=give_nan_to_stumps)
+
+
 def test_regression():
     grid = {"max_leaf_nodes": [2, 5, None], "min_samples_split": [2, 0.3]}
     assert_nested(DecisionTreeRegressor(), grid, X, NUMBERS, cv=4)

@@ -24,9 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor
-from treefold.replay import make_cell, replay_nodes
+from treefold.replay import Cell, Exam, ExamRows, count_right, make_cell, replay_nodes
 from treefold.scorers import recognise
-from treefold.scoring import resolve_scoring, score_cells, score_counts, score_rows
+from treefold.scoring import can_count, resolve_scoring, score_cells, score_counts, score_rows
 
 CLASS_METRICS = [
     "accuracy",
@@ -371,35 +371,44 @@ def test_counts_over_nodes_give_the_accuracy_of_every_cell(target):
         for size in (2, 20)
         for a in (0.0, 0.002)
     ]
-    nodes = replay_nodes(tree, leaves, cells)
     for scoring in (None, "accuracy", make_scorer(accuracy_score, greater_is_better=False)):
         resolved = resolve_scoring(model, scoring)
-        counted = score_counts(resolved, y[400:], tree, leaves, cells, classes=model.classes_)
-        scored = score_cells(resolved, y[400:], nodes, tree.value, model.classes_)
-        assert (counted == scored["score"]).all()
+        assert can_count(resolved, y[400:], tree, model.classes_)
+        halves = [ExamRows(leaves[:90], y[400:490]), ExamRows(leaves[90:], y[490:])]
+        exams = [Exam(tree, cells, [ExamRows(leaves, y[400:])]), Exam(tree, cells, halves)] * 2
+        for n_threads in (1, 2, 5):  # fewer exams than threads, too
+            for exam, counted in zip(exams, score_counts(resolved, exams, n_threads), strict=True):
+                assert counted.shape == (len(cells), len(exam.tests))
+                for test, scores in zip(exam.tests, counted.T, strict=True):
+                    nodes = replay_nodes(tree, test.leaves, cells)
+                    scored = score_cells(resolved, test.truth, nodes, tree.value, model.classes_)
+                    assert (scores == scored["score"]).all()
 
 
 def test_counts_are_no_answer_to_other_questions():
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-    tree, leaves, classes = model.tree_._native, np.array([1, 2]), model.classes_
+    tree, truth, classes = model.tree_._native, np.array([0, 1]), model.classes_
     for scoring in ("f1", ["accuracy"]):
         resolved = resolve_scoring(model, scoring)
-        assert score_counts(resolved, np.array([0, 1]), tree, leaves, [], classes=classes) is None
+        assert not can_count(resolved, truth, tree, classes)
     accuracy = resolve_scoring(model, "accuracy")
-    empty = np.array([], dtype=np.int64)
-    assert score_counts(accuracy, empty, tree, empty, [], classes=classes) is None
-    assert score_counts(accuracy, empty, tree, empty, [], classes=np.arange(3)) is None
+    assert can_count(accuracy, truth, tree, classes)
+    assert not can_count(accuracy, truth[:0], tree, classes)
+    assert not can_count(accuracy, truth, tree, np.arange(3))
 
 
-def test_rows_that_nodes_would_predict_rightly():
+def test_rows_that_smaller_trees_predict_rightly():
     data = make_mixed(300, BASE_SEED)
     y = data.targets["many classes"]
-    model = DecisionTreeClassifier(max_depth=4).fit(data.X[:200], y[:200])
-    tree, leaves = model.tree_._native, model.apply(data.X)
-    truth = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1).astype(np.int32)
-    path, says = model.decision_path(data.X).toarray().astype(bool), tree.value.argmax(axis=1)
-    expected = [(truth[path[:, node]] == says[node]).sum() for node in range(tree.node_count)]
-    assert tree.count_right(leaves, truth)[:, 0].tolist() == expected
+    model = DecisionTreeClassifier().fit(data.X[:200], y[:200])
+    truth = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1)
+    tests = [ExamRows(model.apply(data.X), truth), ExamRows(model.apply(data.X[:7]), truth[:7])]
+    cells = [Cell(max_depth=depth) for depth in range(1, 6)]
+    (right,) = count_right([Exam(model.tree_._native, cells, tests)])
+    for cell, counts in zip(cells, right, strict=True):
+        small = DecisionTreeClassifier(max_depth=int(cell.max_depth)).fit(data.X[:200], y[:200])
+        is_right = small.predict(data.X) == model.classes_[truth]
+        assert counts.tolist() == [is_right.sum(), is_right[:7].sum()]
 
 
 @pytest.mark.parametrize(
@@ -415,4 +424,4 @@ def test_rows_that_nodes_would_predict_rightly():
 def test_rows_of_other_trees_or_classes_are_not_counted(leaves, classes, words):
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).tree_._native
     with pytest.raises(ValueError, match=words):
-        tree.count_right(np.array(leaves), np.array(classes, dtype=np.int32))
+        count_right([Exam(tree, [Cell()], [ExamRows(np.array(leaves), np.array(classes))])])

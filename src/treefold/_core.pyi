@@ -246,7 +246,11 @@ class Tree:
         """(n_cells, n_statistics): sums of (node_count, n_statistics) over each cell's leaves."""
     def add_up(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         """(node_count, n_statistics): what each node and all nodes below it have."""
-    def count_right(
-        self, leaves: NDArray[np.int64], classes: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """(node_count, 1): rows that reach each node and would be predicted rightly there."""
+
+def count_right(
+    exams: list[tuple[Tree, NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int32]]]],
+    n_threads: int,
+) -> list[NDArray[np.float64]]:
+    """How many rows the trees of some cells predict rightly, (n_cells, n_tests) of each exam.
+    exams: a full tree, cells as in `Tree.replay_sums`, and of each test the leaves of the full tree
+    where its rows end, and their classes."""

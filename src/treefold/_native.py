@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Tree,
         answer_family,
         build,
+        count_right,
         count_strata,
         draw_bag,
         grow,
@@ -39,12 +40,13 @@ else:
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
     answer_family, draw_bag = _chosen.answer_family, _chosen.draw_bag
-    count_strata = _chosen.count_strata
+    count_right, count_strata = _chosen.count_right, _chosen.count_strata
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
 __all__ += [
     "answer_family",
     "build",
+    "count_right",
     "count_strata",
     "draw_bag",
     "grow",

@@ -22,11 +22,12 @@ from sklearn.utils.metadata_routing import process_routing
 from treefold import _native, metrics
 from treefold.metrics import Answers, Scores
 from treefold.predictor import make_predictor
-from treefold.replay import Cell, replay_sums
+from treefold.replay import Exam, count_right
 from treefold.scorers import Metric, has_single_rows, recognise
 
 __all__ = [
     "Scoring",
+    "can_count",
     "name_scoring",
     "resolve_scoring",
     "score_cells",
@@ -178,30 +179,35 @@ def score_cells(
     return scores
 
 
-def score_counts(
+def can_count(
     scoring: Scoring,
     y_test: NDArray[np.integer[Any]],
     tree: _native.Tree,
-    leaves: NDArray[np.int64],
-    cells: Sequence[Cell],
-    *,
     classes: NDArray[Any] | None,
-    n_threads: int = 1,
-) -> NDArray[np.float64] | None:
-    """Score every cell of a full tree by accuracy, if that is what is asked for; else give None.
+) -> bool:
+    """Whether `score_counts` gives the scores of a tree's cells: accuracy, and nothing unusual."""
+    metric, n_classes = scoring.metrics.get("score"), tree.n_classes
+    if metric is None or metric.compute is not metrics.accuracy or len(y_test) == 0:
+        return False
+    is_usual = _are_plain_labels(classes) and classes is not None and len(classes) == n_classes
+    return is_usual and tree.node_count * n_classes <= _MOST_COUNTS
+
+
+def score_counts(
+    scoring: Scoring, exams: Sequence[Exam], n_threads: int = 1
+) -> list[NDArray[np.float64]]:
+    """Score every cell on every test by accuracy: of shape (n_cells, n_tests), of each exam.
 
     The rows that each node would predict rightly are counted once and added up over the leaves of
     each cell: three times as fast as sending every row to its node. The scores are those of
     `score_cells`, to the last bit.
     """
-    metric, n_classes = scoring.metrics.get("score"), tree.n_classes
-    if metric is None or metric.compute is not metrics.accuracy or len(y_test) == 0:
-        return None
-    is_usual = _are_plain_labels(classes) and classes is not None and len(classes) == n_classes
-    if not is_usual or tree.node_count * n_classes > _MOST_COUNTS:
-        return None
-    right = tree.count_right(leaves, np.ascontiguousarray(y_test, dtype=np.int32))
-    return metric.sign * replay_sums(tree, cells, right, n_threads)[:, 0] / len(y_test)
+    metric = scoring.metrics["score"]
+    assert metric is not None
+    return [
+        metric.sign * right / [len(test.truth) for test in exam.tests]
+        for exam, right in zip(exams, count_right(exams, n_threads), strict=True)
+    ]
 
 
 def score_rows(

@@ -33,7 +33,7 @@ from treefold.model_selection.candidates import (
     plan_runs,
 )
 from treefold.model_selection.fields import Batch, Data, Field, SharedBatch
-from treefold.model_selection.judging import Judge, UnreadableRowsError
+from treefold.model_selection.judging import Counted, Judge, UnreadableRowsError
 from treefold.model_selection.left_out import (
     answer_rows,
     can_be_left_out,
@@ -233,12 +233,13 @@ class Engine:
                 progress.advance(work_per_answer * n_given)
             return progress.reach(done)
         seeds = self._make_seeds(run, batch.numbers, with_final)
-        for plant in self._growth.grow(field, seeds, progress):
-            if plant.seed.number in self._keep or plant.seed.split is None:
-                self._keep_plant(plant)
-            if plant.seed.split is not None:
-                self._record(plant, plant.seed.split, results)
-                progress.advance(count_scoring(plant.seed, self._judge.train_score))
+        for plants in self._growth.grow(field, seeds, progress):
+            for plant, counted in zip(plants, self._judge.count(plants), strict=True):
+                if plant.seed.number in self._keep or plant.seed.split is None:
+                    self._keep_plant(plant)
+                if plant.seed.split is not None:
+                    self._record(plant, plant.seed.split, counted, results)
+                    progress.advance(count_scoring(plant.seed, self._judge.train_score))
         progress.reach(done)
         if isinstance(self._estimator, Pipeline):
             self.work["mode"] = "pipeline"
@@ -278,9 +279,11 @@ class Engine:
             with Progress("growing the tree of all rows", total, self._verbose) as progress:
                 self._evaluate_run(self._shared.without_splits(), run, True, [], progress)
 
-    def _record(self, plant: Plant, split: Split, results: list[Result | None]) -> None:
+    def _record(
+        self, plant: Plant, split: Split, counted: Counted | None, results: list[Result | None]
+    ) -> None:
         try:
-            judged = self._judge.judge(plant, split)
+            judged = self._judge.judge(plant, split, counted)
         except UnreadableRowsError:
             return
         assert plant.seed.number is not None

@@ -1,9 +1,10 @@
 """What the held-out rows say about each cell of a tree: scores, and predictions."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -14,9 +15,10 @@ from treefold.model_selection.fields import Data, Side
 from treefold.model_selection.ground import Training
 from treefold.model_selection.plants import Plant
 from treefold.model_selection.splits import Split
-from treefold.scoring import Scoring, score_cells, score_counts
+from treefold.replay import Exam, ExamRows
+from treefold.scoring import Scoring, can_count, score_cells, score_counts
 
-__all__ = ["Judge", "Method", "UnreadableRowsError", "give_predictions"]
+__all__ = ["Counted", "Judge", "Method", "UnreadableRowsError", "give_predictions"]
 
 Method = Literal["predict", "predict_proba", "predict_log_proba"]
 _MOST_ANSWERS = 2**22  # cells times rows that are scored at one time: 32 MB
@@ -30,6 +32,14 @@ class Answers:
     truth: NDArray[Any]
     values: NDArray[np.float64]
     classes: NDArray[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Scores of all cells of a plant that were counted with those of others."""
+
+    scores: list[float]
+    seconds: float  # the plant's share
 
 
 class UnreadableRowsError(ValueError):
@@ -58,14 +68,39 @@ class Judge:
             for name, scorer in self.scoring.scorers.items()
         )
 
-    def judge(self, plant: Plant, split: Split) -> dict[str, list[Any]]:
-        """Judge all cells: lists with one entry per cell."""
-        n_cells = len(plant.cells)
+    def count(self, plants: Sequence[Plant]) -> list[Counted | None]:
+        """Score the plants for which counts are enough, all at once, on all threads.
+
+        Twins, which follow each other, are cells of one tree.
+        """
         start = time.perf_counter()
+        held_out = {
+            place: rows for place, plant in enumerate(plants) if (rows := self._find_rows(plant))
+        }
+        exams = []
+        for _, twins in groupby(held_out, key=lambda place: id(plants[place].tree)):
+            places = list(twins)
+            plant = plants[places[0]]
+            exams.append(Exam(plant.tree, plant.cells, [held_out[place] for place in places]))
+        scores = [column.tolist() for cells in self._count(exams) for column in cells.T]
+        seconds = (time.perf_counter() - start) / max(1, len(held_out))
+        counted: list[Counted | None] = [None] * len(plants)
+        for place, own in zip(held_out, scores, strict=True):
+            counted[place] = Counted(own, seconds)
+        return counted
+
+    def judge(
+        self, plant: Plant, split: Split, counted: Counted | None = None
+    ) -> dict[str, list[Any]]:
+        """Judge all cells: lists with one entry per cell. Scores may have been counted before."""
+        n_cells = len(plant.cells)
+        start = time.perf_counter() - (0.0 if counted is None else counted.seconds)
         leaves = _find_leaves(plant, split, "test") if plant.leaves is None else plant.leaves
         judged: dict[str, list[Any]] = {}
         if self.scoring is not None:
-            judged["test_scores"] = self._score(plant, split, "test", leaves)
+            judged["test_scores"] = (
+                self._score(plant, split, "test", leaves) if counted is None else counted.scores
+            )
             if self.pooled:
                 judged["answers"] = self._list_answers(plant, split, leaves)
             judged["score_time"] = [(time.perf_counter() - start) / n_cells] * n_cells
@@ -98,9 +133,10 @@ class Judge:
                 return [self.blank()] * len(plant.cells)
             scoring = scoring.select(names)
         truth = plant.field.read_truth(split, side)
-        counted = self._count(plant, truth, leaves)
-        if counted is not None:
-            return counted
+        if self._can_count(plant, truth):
+            exam = Exam(plant.tree, plant.cells, [ExamRows(leaves, truth)])
+            scores: list[Any] = self._count([exam])[0][:, 0].tolist()
+            return scores
         rows = split.rows(side)
         takes_X = self.may_look_at_trees and not self.data.is_table
         takes_y = any(metric is None for metric in scoring.metrics.values())
@@ -113,7 +149,7 @@ class Judge:
         }
         value = plant.field.spread(plant.tree.value)
         step = max(1, _MOST_ANSWERS // max(1, len(leaves)))
-        scores: list[Any] = []
+        scores = []
         for first in range(0, len(plant.cells), step):
             nodes = plant.find_nodes(leaves, slice(first, first + step), self.data.n_threads)
             arguments["estimator_of"] = _shift(plant.make_estimator, first) if takes_X else None
@@ -128,24 +164,26 @@ class Judge:
             dict.fromkeys(self.scoring.scorers, np.nan) if self.scoring.is_multimetric else np.nan
         )
 
-    def _count(
-        self, plant: Plant, truth: NDArray[Any], leaves: NDArray[np.int64]
-    ) -> list[float] | None:
-        """Score all cells by counts, if that is enough."""
+    def _find_rows(self, plant: Plant) -> ExamRows | None:
+        """Find the held-out rows of a plant, if they are known and counts are enough."""
+        if plant.leaves is None or plant.seed.split is None or self.pooled:
+            return None
+        truth = plant.field.read_truth(plant.seed.split, "test")
+        return ExamRows(plant.leaves, truth) if self._can_count(plant, truth) else None
+
+    def _can_count(self, plant: Plant, truth: NDArray[Any]) -> bool:
+        """Whether counts score all cells as well as predictions of each row."""
         if self.scoring is None or self.scoring.is_multimetric:
-            return None
+            return False
         if self.score_params or plant.has_one_shape:
-            return None
-        scores = score_counts(
-            self.scoring,
-            truth,
-            plant.tree,
-            leaves,
-            plant.cells,
-            classes=plant.field.classes,
-            n_threads=self.data.n_threads,
-        )
-        return None if scores is None else scores.tolist()
+            return False
+        return can_count(self.scoring, truth, plant.tree, plant.field.classes)
+
+    def _count(self, exams: Sequence[Exam]) -> list[NDArray[np.float64]]:
+        if not exams:
+            return []
+        assert self.scoring is not None
+        return score_counts(self.scoring, exams, self.data.n_threads)
 
     def arrange(self, found: dict[str, NDArray[np.float64]], n_cells: int) -> list[Any]:
         """Make one number per cell, or one dict if there are several metrics."""

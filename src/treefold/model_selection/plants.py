@@ -92,8 +92,10 @@ class Growth:
 
     def grow(
         self, field: Field, seeds: Sequence[Seed], progress: Progress | None = None
-    ) -> Iterator[Plant]:
-        """Grow the trees of one run. A seed whose fit would fail gives nothing."""
+    ) -> Iterator[list[Plant]]:
+        """Grow the trees of one run, as many at a time as memory lets. A seed whose fit would fail
+        gives nothing.
+        """
         waiting: list[_Sown] = []
         seconds, start = field.seconds, time.perf_counter()
         n_rows = 0
@@ -107,15 +109,15 @@ class Growth:
             waiting.append(_Sown(twins, training, cells))
             n_rows += len(rows)
             if n_rows > _MOST_ROWS and len(waiting) >= _FEW_TREES:
-                yield from self._grow_together(field, waiting, start - seconds, progress)
+                yield self._grow_together(field, waiting, start - seconds, progress)
                 waiting, n_rows = [], 0
                 seconds, start = 0.0, time.perf_counter()
         if waiting:
-            yield from self._grow_together(field, waiting, start - seconds, progress)
+            yield self._grow_together(field, waiting, start - seconds, progress)
 
     def _grow_together(
         self, field: Field, waiting: Sequence["_Sown"], start: float, progress: Progress | None
-    ) -> Iterator[Plant]:
+    ) -> list[Plant]:
         ground = field.ground
         family = grow_family(
             ground.table._native,
@@ -131,13 +133,15 @@ class Growth:
         )
         self.add_work(family.work)
         share = (time.perf_counter() - start) / max(family.seconds.sum(), 1e-300)
+        plants = []
         for sown, grown, leaves, seconds in zip(
             waiting, family.trees, family.leaves, family.seconds, strict=True
         ):
             tree = _prune(grown, sown.cells)
             own = float(seconds * share) / len(sown.seeds)
             for seed, found in zip(sown.seeds, _part_leaves(leaves, sown.seeds), strict=True):
-                yield Plant(seed, field, sown.training, sown.cells, tree, own, found)
+                plants.append(Plant(seed, field, sown.training, sown.cells, tree, own, found))
+        return plants
 
     def add_work(self, work: dict[str, Any]) -> None:
         """Add the counts of one growth; what is no count is that of the first growth."""
