@@ -9,6 +9,29 @@
 
 namespace treefold {
 
+// Adds the k-th of some rows to the line of slots that line_of(k) names, and counts the rows of each line. Lines are empty
+// before. (Ten folds of Mushroom: 263 us instead of 271 if the weights are looked at for each row of the strata.)
+template <class Target, class LineOf>
+void add_each(const Target& target, std::span<const uint32_t> rows, LineOf&& line_of,
+              std::span<int64_t> n_rows, typename Target::Slot* slots) {
+    size_t width = target.width();
+    if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+        if (!target.weights) {
+            const int32_t* classes = target.classes.data();
+            for (size_t k = 0; k < rows.size(); ++k)
+                ++slots[line_of(k) * width + static_cast<size_t>(classes[rows[k]])];
+            for (size_t line = 0; line < n_rows.size(); ++line, slots += width)
+                n_rows[line] = std::accumulate(slots, slots + width, int64_t{0});
+            return;
+        }
+    }
+    for (size_t k = 0; k < rows.size(); ++k) {
+        size_t line = line_of(k);
+        ++n_rows[line];
+        target.add(rows[k], slots + line * width);
+    }
+}
+
 // Used for column after column.
 template <class Target>
 class Cells {
@@ -136,29 +159,13 @@ private:
     void add_rows_by(Group<Target>& group, const Target& target, CodeOf&& code_of,
                      BinOf&& find_bin) {
         uint32_t* cells = group.cells.data() + begin;
-        const uint32_t *pattern_of = group.pattern_of.data(), *rows = group.layout.rows.data();
-        auto visit = [&, n_bins = static_cast<uint32_t>(n_bins)](auto&& add) {
-            for (size_t k = 0; k < group.n_rows(); ++k) {
-                uint32_t cell = pattern_of[k] * n_bins + find_bin(k, code_of(k));
-                cells[k] = cell;
-                add(rows[k], cell);
-            }
-        };
-        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
-            if (!target.weights) {
-                visit([slots = slots_.data(), classes = target.classes.data(), width = width_](
-                          uint32_t row, size_t cell) {
-                    ++slots[cell * width + static_cast<size_t>(classes[row])];
-                });
-                for (size_t cell = 0; cell < n_rows.size(); ++cell)
-                    n_rows[cell] = std::accumulate(slots(cell), slots(cell) + width_, int64_t{0});
-                return;
-            }
-        }
-        visit([&](uint32_t row, size_t cell) {
-            ++n_rows[cell];
-            target.add(row, slots_.data() + cell * width_);
-        });
+        const uint32_t* pattern_of = group.pattern_of.data();
+        add_each(
+            target, group.layout.rows,
+            [&, n_bins = static_cast<uint32_t>(n_bins)](size_t k) {
+                return cells[k] = pattern_of[k] * n_bins + find_bin(k, code_of(k));
+            },
+            n_rows, slots_.data());
     }
 
     size_t width_ = 0, n_words_ = 0;

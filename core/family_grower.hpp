@@ -281,20 +281,18 @@ private:
         }
         Strata strata = stratify(shares);
         const Target& target = *shares[0].seat->target;
-        typename Target::Totals none = target.sum_rows({});
-        std::vector<typename Target::Totals> sums(strata.patterns.size(), none);
-        for (size_t k = 0; k < strata.rows.size(); ++k) {
-            typename Target::Totals& sum = sums[strata.pattern_of[k]];
-            ++sum.rows;
-            target.add(strata.rows[k], sum.slots.data());
-        }
+        size_t width = target.width(), n_patterns = strata.patterns.size();
+        std::vector<int64_t> n_rows(n_patterns);
+        std::vector<typename Target::Slot> slots(n_patterns * width);
+        add_each(
+            target, strata.rows, [&](size_t k) { return strata.pattern_of[k]; }, n_rows,
+            slots.data());
         for (size_t share = 0; share < shares.size(); ++share) {
-            typename Target::Totals& totals = shares[share].totals = none;
-            for (uint32_t pattern = 0; pattern < sums.size(); ++pattern) {
+            typename Target::Totals& totals = shares[share].totals = target.sum_rows({});
+            for (uint32_t pattern = 0; pattern < n_patterns; ++pattern) {
                 if (!strata.patterns.has(pattern, share)) continue;
-                totals.rows += sums[pattern].rows;
-                for (size_t k = 0; k < target.width(); ++k)
-                    totals.slots[k] += sums[pattern].slots[k];
+                totals.rows += n_rows[pattern];
+                for (size_t k = 0; k < width; ++k) totals.slots[k] += slots[pattern * width + k];
             }
         }
         return strata;
