@@ -99,7 +99,8 @@ private:
         const uint32_t* line =
             kept.entries.data() + layout.few_starts[static_cast<size_t>(layout.few_of[at])] *
                                       width_ * kept.slots.n_slots();
-        for (uint32_t code = 0; code <= n_codes; ++code) {
+        uint32_t n_lines = n_codes + layout.table->columns[at].has_missing;
+        for (uint32_t code = 0; code < n_lines; ++code) {
             uint32_t bin = bins.of_code(code);
             bin_of[code] = static_cast<uint16_t>(bin);
             for (size_t k = 0; k < width_; ++k, line += kept.slots.n_slots())
@@ -121,10 +122,10 @@ private:
     void sum_bins() {
         bin_rows.assign(n_bins, 0);
         bin_slots_.assign(n_bins * width_, Slot(0));
-        for (size_t cell = 0; cell < n_rows.size(); ++cell) {
-            size_t bin = cell % n_bins;
-            bin_rows[bin] += n_rows[cell];
-            for (size_t k = 0; k < width_; ++k) bin_slots_[bin * width_ + k] += slots(cell)[k];
+        for (size_t cell = 0; cell < n_rows.size(); cell += n_bins) {
+            for (size_t bin = 0; bin < n_bins; ++bin) bin_rows[bin] += n_rows[cell + bin];
+            const Slot* own = slots(cell);  // of all bins
+            for (size_t k = 0; k < bin_slots_.size(); ++k) bin_slots_[k] += own[k];
         }
     }
 
@@ -134,10 +135,11 @@ private:
         const uint32_t* cells = group.cells.data() + begin;
         for (size_t k = 0; k < group.n_rows(); ++k)
             signatures_[cells[k]] += mix(group.layout.rows[k]);
-        for (size_t cell = 0; cell < n_rows.size(); ++cell) {
-            arrivals[cell % n_bins].signature += signatures_[cell];
-            arrivals[cell % n_bins].n_rows += static_cast<size_t>(n_rows[cell]);
-        }
+        for (size_t cell = 0; cell < n_rows.size(); cell += n_bins)
+            for (size_t bin = 0; bin < n_bins; ++bin) {
+                arrivals[bin].signature += signatures_[cell + bin];
+                arrivals[bin].n_rows += static_cast<size_t>(n_rows[cell + bin]);
+            }
     }
 
     template <class CodeOf>

@@ -214,14 +214,22 @@ private:
         side.patterns.reset(from.size());
         side.child_of.assign(cells_.n_rows.size(), Patterns::kNone);
         uint64_t flip = wants_left ? 0 : ~uint64_t{0};
-        for (size_t cell = 0; cell < cells_.n_rows.size() && from.size() != 0; ++cell) {
-            if (cells_.n_rows[cell] == 0) continue;
-            const uint64_t *members = patterns.words(static_cast<uint32_t>(cell / cells_.n_bins)),
-                           *left = left_.data() + cell % cells_.n_bins * n_words_;
-            from.number([&](size_t k) { return members[k] & (left[k] ^ flip); }, set_);
-            side.child_of[cell] = side.patterns.intern(set_.data());
-            if (side.child_of[cell] != Patterns::kNone)
-                side.n_rows += static_cast<size_t>(cells_.n_rows[cell]);
+        last_.assign(n_words_, 0);
+        uint32_t number = Patterns::kNone;  // of the last set: those of one pattern are mostly alike
+        size_t cell = 0;
+        for (uint32_t pattern = 0; pattern < patterns.size() && from.size() != 0; ++pattern) {
+            const uint64_t *members = patterns.words(pattern), *left = left_.data();
+            for (size_t bin = 0; bin < cells_.n_bins; ++bin, ++cell, left += n_words_) {
+                if (cells_.n_rows[cell] == 0) continue;
+                auto word = [&](size_t k) { return members[k] & (left[k] ^ flip); };
+                if (from.differs(word, last_)) {
+                    from.number(word, set_);
+                    number = side.patterns.intern(set_.data());
+                }
+                side.child_of[cell] = number;
+                if (number != Patterns::kNone)
+                    side.n_rows += static_cast<size_t>(cells_.n_rows[cell]);
+            }
         }
         if (group_->kept.empty()) return;
         side.along.resize(patterns.size());
@@ -244,7 +252,7 @@ private:
     // Of the fork at hand:
     ShareSet on_left_, on_right_;  // those whose children go on
     std::vector<uint8_t> ways_;  // per cell, for the share at hand
-    std::vector<uint64_t> set_;
+    std::vector<uint64_t> set_, last_;
 };
 
 }  // namespace treefold

@@ -42,7 +42,7 @@ public:
             sort_categories(splits);
         else
             sort_cuts(splits);
-        representatives_.push_back(column.missing_code());
+        if (column.has_missing) representatives_.push_back(column.missing_code());
     }
     size_t size() const { return representatives_.size(); }
     bool is_one_cut() const { return cuts_.size() == 1; }

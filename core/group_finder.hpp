@@ -70,6 +70,7 @@ private:
         SharedClassHistograms histograms;
         SharedTwoClassScan two_classes;
         SharedClassScan more_classes;
+        bool has_prepared_scan = false;  // that of the classes, for the group at hand
         SharedMeanHistograms mean_histograms;
         SharedMeanScan means;
         std::vector<uint16_t> slots;  // per row of the table, in the group at hand
@@ -191,11 +192,8 @@ private:
         Desk<Target>& desk = shop_.desk(worker);
         Tools& tools = tools_[static_cast<size_t>(worker)];
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
-        if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>)
-            crew.views[0].target.n_classes == 2 ? tools.two_classes.prepare(crew)
-                                                : tools.more_classes.prepare(crew);
-        else if constexpr (std::is_same_v<Target, MeanTarget<2>>)
-            tools.means.prepare(crew, findings);
+        tools.has_prepared_scan = false;
+        if constexpr (std::is_same_v<Target, MeanTarget<2>>) tools.means.prepare(crew, findings);
         search_few(crew, std::min(first, n_few), std::min(last, n_few), findings, desk, tools);
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
             if (crew.group->n_rows() > kCheckedCells) shop_.workers.check();
@@ -317,10 +315,15 @@ private:
     static void scan_words(const Crew<Target>& crew, const OrderView<Code>& order,
                            std::vector<Findings>& findings, Tools& tools) {
         if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
+            auto scan_with = [&](auto& scan) {
+                if (!tools.has_prepared_scan) scan.prepare(crew);
+                tools.has_prepared_scan = true;
+                scan.run(order, findings);
+            };
             if (crew.views[0].target.n_classes == 2)
-                tools.two_classes.run(order, findings);
+                scan_with(tools.two_classes);
             else
-                tools.more_classes.run(order, findings);
+                scan_with(tools.more_classes);
         }
     }
 

@@ -44,6 +44,18 @@ public:
     size_t size() const { return size_; }
     const uint64_t* words() const { return words_.data(); }
 
+    // Are those of the set that word(k) names others than the last ones? Then they are the last ones now.
+    template <class Word>
+    bool differs(Word&& word, std::vector<uint64_t>& last) const {
+        uint64_t changed = 0;
+        for (size_t k = 0; k < words_.size(); ++k) {
+            uint64_t now = word(k) & words_[k];
+            changed |= now ^ last[k];
+            last[k] = now;
+        }
+        return changed != 0;
+    }
+
     // Those of the set that word(k) names, by their number within it.
     template <class Word>
     void number(Word&& word, std::vector<uint64_t>& numbered) const {

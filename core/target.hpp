@@ -157,8 +157,8 @@ public:
     }
 
     double weight_of(Side<Slot> side, const Context& context, std::vector<int64_t>& scratch) const {
-        int64_t weight = total_of(scaled(side.slots, context, scratch));
-        return std::ldexp(static_cast<double>(weight), static_cast<int>(context.exponent));
+        return in_units(static_cast<double>(total_of(scaled(side.slots, context, scratch))),
+                        context);
     }
 
     // The order of categories: the share of class k.
@@ -178,8 +178,7 @@ public:
             n_present += totals.slots[k] != Slot(0);
         }
         Description node;
-        node.weight =
-            context.exponent == 0 ? weight : std::ldexp(weight, static_cast<int>(context.exponent));
+        node.weight = in_units(weight, context);
         node.is_pure = n_present < 2;
         // An impure node is never at zero, even if the weight of a class is lost beside the others'.
         constexpr double kLeast = std::numeric_limits<double>::denorm_min();
@@ -188,6 +187,10 @@ public:
     }
 
 private:
+    static double in_units(double scaled, const Context& context) {
+        return context.exponent == 0 ? scaled
+                                     : std::ldexp(scaled, static_cast<int>(context.exponent));
+    }
     // Slots as integers of at most kClassBits in sum over the node; counts are that already.
     std::span<const int64_t> scaled(const Slot* slots, const Context& context,
                                     std::vector<int64_t>& scratch) const {
