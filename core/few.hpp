@@ -134,10 +134,8 @@ public:
     void search_kept(const Job& job, size_t first, size_t last, const Entry* histogram,
                      Exact&& exact) {
         groups_.prepare_labels(job.node, true);
-        for (size_t k = first; k < last; ++k) {
-            const Entry* lines = histogram + job.layout.few_starts[k] * groups_.stride();
-            scan_all(job, job.layout.few_columns[k], lines, exact);
-        }
+        scan_columns(job, first, last, histogram + job.layout.few_starts[first] * groups_.stride(),
+                     exact);
     }
 
 private:
@@ -206,9 +204,7 @@ private:
         } while (++next < last && n_entries < kEntries);
         reserve(n_entries);
         fill(job, first);
-        for (size_t k = 0; k < starts_.size(); ++k) {
-            scan_all(job, job.layout.few_columns[first + k], histogram_.data() + starts_[k], exact);
-        }
+        scan_columns(job, first, next, histogram_.data(), exact);
         std::fill_n(histogram_.begin(), n_entries, Entry{});
         return next;
     }
@@ -228,6 +224,30 @@ private:
                     });
                 });
         });
+    }
+
+    // Columns whose lines stand one after another.
+    template <class Exact>
+    void scan_columns(const Job& job, size_t first, size_t last, const Entry* lines,
+                      Exact&& exact) {
+        const Layout& layout = job.layout;
+        auto lines_of = [&, begin = layout.few_starts[first]](size_t k) {
+            return lines + (layout.few_starts[k] - begin) * groups_.stride();
+        };
+        while (first < last) {
+            size_t next = first;
+            if constexpr (Groups::serves_categories)
+                while (groups_.stride() == 2 && next < std::min(last, layout.n_few_numeric) &&
+                       !groups_.is_used(lines_of(next + 1) - 2))  // the line of missing rows
+                    ++next;
+            if constexpr (Groups::serves_categories)
+                if (next > first && !is_settled(job.node, layout.few_columns[first], job.findings))
+                    groups_.scan_columns(job.node, layout, first, next, lines_of(first),
+                                         job.findings);
+            if (next == first)
+                scan_all(job, layout.few_columns[next], lines_of(next), exact), ++next;
+            first = next;
+        }
     }
 
     // One column, from the lines of all its codes; numeric cuts skip those of no row.

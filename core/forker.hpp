@@ -215,7 +215,8 @@ private:
         side.child_of.assign(cells_.n_rows.size(), Patterns::kNone);
         uint64_t flip = wants_left ? 0 : ~uint64_t{0};
         last_.assign(n_words_, 0);
-        uint32_t number = Patterns::kNone;  // of the last set: those of one pattern are mostly alike
+        uint32_t number =
+            Patterns::kNone;  // of the last set: those of one pattern are mostly alike
         size_t cell = 0;
         for (uint32_t pattern = 0; pattern < patterns.size() && from.size() != 0; ++pattern) {
             const uint64_t *members = patterns.words(pattern), *left = left_.data();

@@ -100,12 +100,14 @@ PlanOwner::PlanOwner(const Table& table, const PlanWishes& wishes, Workers& work
     for (uint32_t k : few_columns_) {
         few_of_[k] = static_cast<int32_t>(few_starts_.size() - 1);
         few_starts_.push_back(few_starts_.back() + table.columns[k].n_codes + 1);
+        few_lines_.resize(few_starts_.back(), static_cast<uint32_t>(few_of_[k]));
     }
     line_up_few(workers);
     plan_.order_of = order_of_;
     plan_.few_columns = few_columns_;
     plan_.few_of = few_of_;
     plan_.few_starts = few_starts_;
+    plan_.few_lines = few_lines_;
     plan_.few_codes = few_codes_;
     plan_.other_columns = other_columns_;
 }

@@ -42,6 +42,7 @@ struct Plan {
     size_t n_few_numeric = 0;
     std::span<const uint32_t>
         few_starts;  // where the codes of each begin if all are numbered through, and the end
+    std::span<const uint32_t> few_lines;  // per number: which of them it is of
     std::span<const uint8_t>
         few_codes;  // their codes, one line per row of the table, and kLinePadding
     std::span<const uint32_t> other_columns;  // all that are neither few nor listed
@@ -71,7 +72,7 @@ private:
 
     Plan plan_;
     std::vector<int32_t> order_of_, few_of_;
-    std::vector<uint32_t> few_columns_, few_starts_, other_columns_;
+    std::vector<uint32_t> few_columns_, few_starts_, few_lines_, other_columns_;
     std::vector<uint8_t, Unfilled<uint8_t>> few_codes_;
 };
 
