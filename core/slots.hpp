@@ -25,7 +25,7 @@ public:
         of_.resize(patterns.size());
         for (uint32_t pattern = 0; pattern < patterns.size(); ++pattern)
             n_lone += (of_[pattern] = find_lacking(patterns, pattern, lanes)) < n_lanes_;
-        n_lone_ = kLoneShare * n_lone >= lanes.size() ? n_lanes_ : 0;
+        n_lone_ = kLoneShare * n_lone >= lanes.size() ? lanes.size() : 0;
         n_used_ = n_lone_ + 1;
         for (uint32_t& slot : of_) slot = static_cast<uint32_t>(number_one(slot));
         n_slots_ = lanes.size() == 1 ? 1 : (n_used_ + 7) / 8 * 8;
