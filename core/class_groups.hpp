@@ -97,7 +97,7 @@ public:
             smallest_side(node));
         double floor = std::max(findings.floor, base + best * 2 / n);
         double limit = (floor * (1 - kSlack) - base) * n / 2;
-        if (best < limit) return;
+        if (best < 0 || best < limit) return;  // below zero: there is no cut
         two_class_lines_.for_each_reaching(limit, [&](size_t line) {
             size_t column = plan.few_lines[begin + line];
             size_t start = plan.few_starts[column] - begin;

@@ -177,11 +177,9 @@ private:
     // Where the node saw no missing value: the child with more weight. Absent categories go along.
     void settle_missing(Node<Target>& node, Desk<Target>& desk) {
         Split& split = node.split;
-        auto weight_of = [&](const Part<Target>& part) {
-            return node.seat->target->weight_of({part.totals.rows, part.totals.slots.data()},
-                                                node.context, desk.scratch.scaled);
-        };
-        if (!split.saw_missing) split.missing_left = weight_of(node.left) >= weight_of(node.right);
+        if (!split.saw_missing)
+            split.missing_left = !node.seat->target->is_lighter(
+                side_of(node.left), side_of(node.right), node.context, desk.scratch.scaled);
         if (!split.is_categorical || !split.missing_left) return;
         const Column& column = shop_.table.columns[split.column];
         std::vector<uint64_t> present(split.left_set.size());

@@ -16,8 +16,12 @@ constexpr size_t kManyNodes = 100'000;
 template <class Sink>
 Harvest<Sink> grow_into(const Table& table, const TargetView& view, Family& family,
                         Workers& workers) {
-    for (const Member& member : family.members)
+    constexpr bool kKeepsTrees = std::is_same_v<Sink, GrowingTree>;
+    for (const Member& member : family.members) {
         if (member.rows.empty()) throw DataError("no row has a positive weight");
+        if (member.rules.max_leaf_nodes != 0 && !(kKeepsTrees && member.demand.is_everything))
+            throw DataError("which leaves a tree of max_leaf_nodes has, only the whole tree knows");
+    }
     if (family.members.empty()) return {};
     return with_targets(view, family.members, [&](const auto& targets) {
         return grow_members<Sink>(table, view, family, targets, workers);
@@ -44,9 +48,6 @@ Grown grow(const Table& table, const TargetView& view, Family family, Workers& w
 }
 
 Answered answer(const Table& table, const TargetView& view, Family family, Workers& workers) {
-    for (const Member& member : family.members)
-        if (member.rules.max_leaf_nodes != 0)
-            throw DataError("which leaves a tree of max_leaf_nodes has, only the whole tree knows");
     auto [sinks, work] = grow_into<AnswerSink>(table, view, family, workers);
     Answered answered{{}, std::move(work)};
     for (const auto& sink : sinks) answered.values.push_back(sink->give());

@@ -353,11 +353,9 @@ private:
                         const Share<Target>& left, const Share<Target>& right,
                         const Cells<Target>& cells, int worker) {
         const Share<Target>& share = group.shares[at];
-        auto weight_of = [&](const Share<Target>& part) {
-            return share.seat->target->weight_of({part.totals.rows, part.totals.slots.data()},
-                                                 share.context, shop_.desk(worker).scratch.scaled);
-        };
-        if (!split.saw_missing) split.missing_left = weight_of(left) >= weight_of(right);
+        if (!split.saw_missing)
+            split.missing_left = !share.seat->target->is_lighter(
+                side_of(left), side_of(right), share.context, shop_.desk(worker).scratch.scaled);
         if (!split.is_categorical || !split.missing_left) return;
         send_absent_left(split, shop_.table.columns[split.column],
                          cells.list_present(group.patterns, at));

@@ -95,10 +95,9 @@ bool weighs_more_left(const Crowd<Target>& crowd, const Target& target,
         ++rows_left;
     }
     subtract(absence.totals.slots, left, right);
-    auto weigh = [&](int64_t n_rows, const auto& slots) {
-        return target.weight_of({n_rows, slots.data()}, absence.context, desk.scratch.scaled);
-    };
-    return weigh(rows_left, left) >= weigh(absence.totals.rows - rows_left, right);
+    return !target.is_lighter({rows_left, left.data()},
+                              {absence.totals.rows - rows_left, right.data()}, absence.context,
+                              desk.scratch.scaled);
 }
 
 }  // namespace treefold

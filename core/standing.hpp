@@ -116,7 +116,7 @@ public:
     void write_value(size_t leaver, double* value) const {
         double own = seat_.target->y[crowd_.leavers[leaver]];
         if (is_pure(leaver)) {  // what the others have
-            *value = own == lowest_ ? highest_ : lowest_;
+            *value = (own == lowest_ ? highest_ : lowest_) + 0.0;
             return;
         }
         Target::Totals totals = of(leaver).totals;

@@ -120,14 +120,16 @@ public:
         context.exponent = exponent;
         if (counts_rows() && criterion == Criterion::gini) return context;
         if (!multipliers.empty()) {
-            int64_t highest =
-                INT64_MIN;  // exponent of the heaviest class; the sum has at most log2(C) more
+            // The exponent of the heaviest class; the sum of those that are present has at most their logarithm more. Not of all
+            // classes: a fold's tree knows of more than the tree of its rows alone.
+            int64_t highest = INT64_MIN, n_present = 0;
             for (size_t k = 0; k < width(); ++k) {
                 if (totals.slots[k] == Slot(0)) continue;
+                ++n_present;
                 highest =
                     std::max(highest, bit_length(totals.slots[k]) + std::ilogb(multipliers[k]) + 1);
             }
-            context.exponent = exponent + highest + bit_length(int64_t{n_classes}) - kClassBits;
+            context.exponent = exponent + highest + bit_length(n_present) - kClassBits;
         }
         Slot total{};
         for (const Slot& slot : totals.slots) total += slot;
@@ -159,6 +161,12 @@ public:
     double weight_of(Side<Slot> side, const Context& context, std::vector<int64_t>& scratch) const {
         return in_units(static_cast<double>(total_of(scaled(side.slots, context, scratch))),
                         context);
+    }
+
+    bool is_lighter(Side<Slot> side, Side<Slot> other, const Context& context,
+                    std::vector<int64_t>& scratch) const {
+        int64_t weight = total_of(scaled(side.slots, context, scratch));
+        return weight < total_of(scaled(other.slots, context, scratch));
     }
 
     // The order of categories: the share of class k.
@@ -310,6 +318,11 @@ public:
         return round_scaled(weight(side)).value(weight_exponent);
     }
 
+    bool is_lighter(Side<Slot> side, Side<Slot> other, const Context&,
+                    std::vector<int64_t>&) const {
+        return (weight(side) - weight(other)).is_negative();
+    }
+
     // The order of categories: the mean.
     double share(Side<Slot> side, size_t, const Context&, std::vector<int64_t>&) const {
         return mean(side);
@@ -319,7 +332,7 @@ public:
                          const Context& context, double* value,
                          std::vector<int64_t>& scratch) const {
         if (totals.rows == 1 && weights.empty()) {
-            *value = y[rows[0]];
+            *value = y[rows[0]] + 0.0;  // of the two zeros always the same
             return {1.0, 0.0, true};
         }
         Side<Slot> side{totals.rows, totals.slots.data()};
@@ -331,7 +344,7 @@ public:
             highest = std::max(highest, y[row]);
         }
         node.is_pure = lowest == highest;
-        *value = node.is_pure ? lowest : mean(side);
+        *value = node.is_pure ? lowest + 0.0 : mean(side);
         double farthest = std::max(highest - *value, *value - lowest);
         node.impurity = node.is_pure ? 0.0 : variance(rows, *value, farthest, node.weight);
         return node;

@@ -31,7 +31,7 @@ public:
 
     // Rates the cuts behind some lines: (line, class) of whole columns, each with these totals and below 2^26 rows. column_of:
     // per line, numbered from `first_column` on. Cuts with fewer than `smallest` rows on a side do not count. Returns the
-    // farthest reach, or -infinity.
+    // farthest reach; -infinity if there is no cut.
     double rate(std::span<const Entry> lines, std::span<const Entry> column_of, Entry first_column,
                 Totals totals, double smallest) {
         n_lines_ = column_of.size();

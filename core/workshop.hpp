@@ -41,6 +41,11 @@ struct Part {
 };
 
 template <class Target>
+Side<typename Target::Slot> side_of(const Part<Target>& part) {
+    return {part.totals.rows, part.totals.slots.data()};
+}
+
+template <class Target>
 bool is_asked(const Part<Target>& part, const Seat<Target>& seat) {
     return seat.asks_everything || part.asked_begin < part.asked_end;
 }

@@ -38,6 +38,14 @@ def test_trees_are_those_of_the_exact_scans(n_columns, n_codes, n_classes, min_s
         assert_as_exact(X, y, min_samples_leaf=min_samples_leaf)
 
 
+def test_large_nodes_that_no_cut_divides_are_leaves():
+    X = np.zeros((500, 3))
+    X[0] = 1.0  # the only cut leaves a single row
+    y = np.arange(500) % 2
+    assert DecisionTreeClassifier(min_samples_leaf=2).fit(X, y).tree_.node_count == 1
+    assert_as_exact(X, y, min_samples_leaf=1)
+
+
 def make_mixed(n_rows, share_missing, seed):
     """Every other column has gaps; the best is a category."""
     X, y = make_data(n_rows, 20, 3, 3, seed)

@@ -44,3 +44,12 @@ def test_a_tree_that_nobody_asks_is_its_root():
 def test_a_row_that_does_not_exist_cannot_ask():
     with pytest.raises(ValueError, match="a row is not in the table"):
         grow(np.array([3000], dtype=np.uint32))
+
+
+def test_which_leaves_are_best_nobody_knows_of_a_part_of_the_tree():
+    table = Table.from_data(np.arange(8.0).reshape(-1, 1))._native
+    rules = _native.Rules()
+    rules.max_leaf_nodes = 3
+    y, asked = np.array([0, 1] * 4, dtype=np.int32), np.array([0], dtype=np.uint32)
+    with pytest.raises(ValueError, match="only the whole tree knows"):
+        _native.grow(table, y, 2, None, rules, 1, asked)

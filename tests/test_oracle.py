@@ -14,6 +14,7 @@ than 1e-12 of what the quality is a difference of, and equal sides must tie.
 """
 
 import random
+from fractions import Fraction
 from itertools import pairwise
 from math import isnan, nan
 
@@ -27,6 +28,8 @@ from reference.grower import Rules, grow
 from reference.pruning import node_costs, pruning_path
 from reference.routing import apply, grow_tree, visited_nodes
 from reference.statistics import class_bits
+
+from treefold import DecisionTreeClassifier, DecisionTreeRegressor
 
 CRITERIA = ["gini", "entropy", "gain_ratio", "squared_error"]
 EXACT = ("n_categories", "children_left", "children_right", "feature", "threshold")
@@ -220,3 +223,11 @@ def test_a_tree_of_one_row_is_a_leaf():
     tree = grow_core(case)
     assert (tree.node_count, tree.n_leaves, tree.max_depth) == (1, 1, 0)
     assert tree.value.tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("tree", [DecisionTreeClassifier(), DecisionTreeRegressor()])
+def test_missing_values_go_to_the_side_that_is_heavier_before_rounding(tree):
+    weights = [0.7, 0.1, 0.3, 0.3]
+    assert sum(map(Fraction, weights[1:])) > Fraction(weights[0])  # float64: both are 0.7
+    tree.fit([[0.0], [1.0], [1.0], [1.0]], [0, 1, 1, 1], weights)
+    assert tree.tree_.missing_go_to_left[0] == 0

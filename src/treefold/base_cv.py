@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import brier_score_loss, log_loss, make_scorer
 from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, _safe_indexing, check_random_state
+from sklearn.utils import Bunch, _safe_indexing, check_random_state, indexable
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params
@@ -363,11 +363,12 @@ def _make_options(
     """Make the function that cuts what scorers see to some rows."""
     is_known = scoring.metrics["score"] is not None or isinstance(scoring.scorer, _BaseScorer)
     weights = ground.target.weights
+    seen = None if is_known or isinstance(X, Table) else indexable(X)[0]
 
     def options(rows: NDArray[Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if not is_known:  # anybody's function, which may look at everything
-            given["X"] = None if isinstance(X, Table) else _safe_indexing(X, rows)
+            given["X"] = None if seen is None else _safe_indexing(seen, rows)
             given["y"] = _safe_indexing(y, rows)
         if routed.score is not None:
             params = dict(routed.score)

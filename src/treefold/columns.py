@@ -11,7 +11,7 @@ code, label
     A column of labels stores each distinct label once, and per row its index; -1 is missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Literal
@@ -56,6 +56,8 @@ class Column:
     labels: tuple[Any, ...] = ()
     is_ordered: bool = False  # the labels stand in an order that was declared: keep it
     dtype: str = ""  # as the user knows it, for messages
+    # Whole numbers or booleans that missing values have made float64: gives them as they were.
+    read_whole: Callable[[], "np.ma.MaskedArray[Any, Any]"] | None = None
 
     @property
     def has_labels(self) -> bool:
@@ -201,14 +203,23 @@ def with_labels(column: Column) -> Column:
     """Turn a column of numbers into one of labels, to be used as categories."""
     if column.has_labels:
         return column
-    assert column.values is not None
-    missing = np.zeros(len(column.values), dtype=bool)
-    if column.values.dtype.kind == "f":
-        missing = np.isnan(column.values)
-    distinct, inverse = number_distinct(column.values[~missing])
-    codes = np.full(len(column.values), -1, dtype=np.int64)
+    values, missing = _tell_missing(column)
+    distinct, inverse = number_distinct(values[~missing])
+    codes = np.full(len(values), -1, dtype=np.int64)
     codes[~missing] = inverse
     return Column(column.family, None, codes, tuple(distinct.tolist()), True, column.dtype)
+
+
+def _tell_missing(column: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Give the values of a column of numbers, and which of them are missing."""
+    if column.read_whole is not None:
+        whole = column.read_whole()
+        return whole.data, np.ma.getmaskarray(whole)
+    assert column.values is not None
+    is_float = column.values.dtype.kind == "f"
+    return column.values, np.isnan(column.values) if is_float else np.zeros(
+        len(column.values), dtype=bool
+    )
 
 
 def number_distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:

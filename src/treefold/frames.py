@@ -4,6 +4,7 @@ A column of numbers without missing values is handed on as it lies in memory. La
 by the frame's own library, which is much faster than Python objects would be.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,7 +76,14 @@ def _read_column(series: "nw.Series[Any]") -> Column:
     if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
         return _read_labels(series, shown)
     if isinstance(dtype, nw.Boolean) or dtype.is_numeric():
-        return Column("number", _read_numbers(series), dtype=shown)
+        is_whole = isinstance(dtype, nw.Boolean) or dtype.is_integer()
+        has_lost = is_whole and series.null_count() > 0
+        return Column(
+            "number",
+            _read_numbers(series),
+            dtype=shown,
+            read_whole=partial(_read_whole, series) if has_lost else None,
+        )
     if isinstance(dtype, nw.Date | nw.Datetime):
         return Column("date", _read_days(series), dtype=shown)
     if isinstance(dtype, nw.Duration):
@@ -101,6 +109,13 @@ def _read_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
     if values.dtype == object:  # older pandas: nullable numbers with missing values
         values = parse_objects(values, f"Column {series.name!r}")
     return as_numbers(values, f"Column {series.name!r}")
+
+
+def _read_whole(series: "nw.Series[Any]") -> "np.ma.MaskedArray[Any, Any]":
+    import narwhals as nw  # noqa: PLC0415
+
+    nothing = False if isinstance(series.dtype, nw.Boolean) else 0
+    return np.ma.MaskedArray(series.fill_null(nothing).to_numpy(), series.is_null().to_numpy())
 
 
 def _read_days(series: "nw.Series[Any]") -> NDArray[np.float64]:

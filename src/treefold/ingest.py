@@ -81,8 +81,9 @@ def _add_training_column(
         schema.families[index] = column.family
     if not is_categorical:
         _add_column(source, index, _plain_numbers(column, describe))
-    elif column.values is not None and is_exact_in_float64(column.values):
+    elif _has_labels_in_float64(column):
         schema.categories[index] = ()  # until they are known
+        assert column.values is not None
         training.label_dtypes[index] = column.values.dtype
         _add_column(source, index, column.values)
         source.set_labels(index)
@@ -92,6 +93,13 @@ def _add_training_column(
         schema.categories[index] = labels
         _add_column(source, index, numbers)
         source.set_categories(index, max(1, len(labels)))
+
+
+def _has_labels_in_float64(column: Column) -> bool:
+    """Whether the core can find the labels of a column: numbers that float64 tells apart."""
+    if column.values is None or column.read_whole is not None:
+        return False
+    return is_exact_in_float64(column.values)
 
 
 def read_rows(X: Any, schema: Schema, owner: str) -> _native.Source:

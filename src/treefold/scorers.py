@@ -1,6 +1,6 @@
 """Which scorer of scikit-learn computes which metric, and of what."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -58,7 +58,7 @@ def recognise(scorer: Any) -> Metric | None:
         return _METRICS.get(_find_own_score(scorer._estimator))
     if type(scorer) is not _Scorer:
         return None
-    metric = _METRICS.get(scorer._score_func)
+    metric = _METRICS.get(_name_function(scorer))
     if metric is None or scorer._response_method not in metric.responses:
         return None
     if not scorer._kwargs.keys() <= metric.defaults.keys():
@@ -71,6 +71,12 @@ def recognise(scorer: Any) -> Metric | None:
         metric.is_for_classes,
         scorer._sign,
     )
+
+
+def _name_function(scorer: Any) -> Hashable:
+    """Tell what a scorer computes; what has no hash is nothing that we know."""
+    function = scorer._score_func
+    return function if isinstance(function, Hashable) else None
 
 
 def _find_own_score(estimator: Any) -> Any:
@@ -103,7 +109,7 @@ def has_single_rows(scorer: Any, n_classes: int) -> bool:
         return _find_own_score(scorer._estimator) not in _OF_MANY_ROWS
     if not isinstance(scorer, _Scorer):
         return True
-    function, labels = scorer._score_func, scorer._kwargs.get("labels")
+    function, labels = _name_function(scorer), scorer._kwargs.get("labels")
     if function in _OF_MANY_ROWS:
         return False
     lacks_labels = function in _OF_MANY_ROWS_WITHOUT_LABELS or (

@@ -252,12 +252,12 @@ def _score_one(
     computed = None if metric is None else _compute(metric, rows.answers, params)
     if metric is None or computed is None:
         cells: Iterable[int] = range(len(rows.answers.node_of))
-        return _call(name, scoring.scorers[name], rows, params, cells)
+        return _call(name, scoring, rows, params, cells)
     scores, is_odd = computed
     scores = metric.sign * scores
     cells = np.flatnonzero(is_odd).tolist()
     if cells:
-        scores[cells] = _call(name, scoring.scorers[name], rows, params, cells)[name]
+        scores[cells] = _call(name, scoring, rows, params, cells)[name]
     return {name: scores}
 
 
@@ -291,9 +291,10 @@ def _are_plain_labels(classes: NDArray[Any] | None) -> bool:
 
 
 def _call(
-    name: str, scorer: Any, rows: _Rows, params: dict[str, Any], cells: Iterable[int]
+    name: str, scoring: Scoring, rows: _Rows, params: dict[str, Any], cells: Iterable[int]
 ) -> dict[str, NDArray[np.float64]]:
     """Call a scorer once per cell; once per distinct answer if it can see nothing else."""
+    scorer = scoring.scorers[name]
     X = np.empty((len(rows.answers.y), 0)) if rows.X is None else rows.X
     only_predicts = isinstance(scorer, _BaseScorer) or rows.estimator_of is None
     known: dict[bytes, Any] = {}
@@ -308,7 +309,19 @@ def _call(
             )
             known[key] = _score(estimator, X, rows.labels, scorer, params, rows.error_score)
         found.append(known[key])
+    if scoring.is_multimetric:
+        _refuse_dicts(name, found)
     return _arrange(name, found, rows.error_score)
+
+
+def _refuse_dicts(name: str, found: list[Any]) -> None:
+    """Refuse several numbers for one name, in scikit-learn's words."""
+    for scores in found:
+        if isinstance(scores, dict):
+            raise ValueError(
+                f"scoring must return a number, got {scores} ({type(scores)}) instead. "
+                f"(scorer={name})"
+            )
 
 
 def _arrange(name: str, found: list[Any], error_score: Any) -> dict[str, NDArray[np.float64]]:

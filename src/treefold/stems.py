@@ -168,14 +168,11 @@ class Judge:
         value, target = stem.tree.value, self.ground.target
         if self.is_pooled:
             return value[nodes]
+        options = dict(self.options(rows))
+        if options.get("X") is not None:  # of a Table nobody sees more than predictions
+            options["estimator_of"] = lambda cell: self._make_estimator(stem, candidates[cell])
         found = score_cells(
-            self.scoring,
-            target.values[rows],
-            nodes,
-            value,
-            target.classes,
-            estimator_of=lambda cell: self._make_estimator(stem, candidates[cell]),
-            **self.options(rows),
+            self.scoring, target.values[rows], nodes, value, target.classes, **options
         )
         if found.keys() != {"score"}:
             raise ParameterError(

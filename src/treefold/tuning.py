@@ -52,12 +52,14 @@ def find_strengths(
 ) -> tuple[Floats, NDArray[np.integer[Any]]]:
     """Find one strength of pruning for each tree of a pruning path, rising, and its leaves.
 
-    The first leaves the tree as it is. The others are geometric midpoints of the alphas at which
-    the tree changes and of the next ones, because the trees of the folds change elsewhere. The last
-    is ten times the last alpha, close enough to infinity: no split is left in any fold.
+    The first leaves the tree as it is, with its splits of no gain, which any other takes away. The
+    others are geometric midpoints of the alphas at which the tree changes and of the next ones,
+    because the trees of the folds change elsewhere. The last is ten times the last alpha, close
+    enough to infinity: no split is left in any fold.
     """
     alphas = np.unique(ccp_alphas)  # the first is zero
     sizes = n_leaves[np.searchsorted(ccp_alphas, alphas, side="right") - 1]
+    sizes[0] = n_leaves[0]
     if len(alphas) == 1:
         return np.zeros(1), sizes
     low, high = alphas[1:-1], alphas[2:]

@@ -40,7 +40,7 @@ class Additive:
     def mean(self, rows: Sequence[int]) -> float:
         """S/W, correctly rounded; of equal targets that target."""
         if self.is_pure(rows):
-            return self.targets[rows[0]]
+            return self.targets[rows[0]] + 0.0  # of the two zeros always the same
         _, w, s = (n * unit for n, unit in zip(self.total(rows), self.units, strict=True))
         return float(s / w)
 

@@ -19,7 +19,7 @@ from treefold.threads import effective_n_jobs
 from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["Candidate", "Parameters", "Run", "Setting", "apply_parameters"]
-__all__ += ["find_tree", "freeze", "group_candidates", "plan_runs"]
+__all__ += ["find_tree", "freeze", "group_candidates", "is_sound", "plan_runs"]
 
 Parameters = Mapping[str, Any] | None  # None: the estimator as it is
 
@@ -79,7 +79,8 @@ def group_candidates(
     estimator: Any, parameters: Sequence[Parameters]
 ) -> dict[Hashable, list[Candidate]]:
     """Group the candidates that see the same data: all of a bare tree, and those of a pipeline
-    that have the same transformers. A candidate that is not a tree of ours is in no group.
+    that have the same transformers. A candidate that is not a tree of ours, or of another kind than
+    the estimator's, by which the scores are chosen, is in no group.
     """
     groups: dict[Hashable, list[Candidate]] = {}
     read = _Reader(estimator)
@@ -110,7 +111,7 @@ class _Reader:
             like.__dict__.update(self._fresh, **own)
             return (), Candidate(number, {**self._defaults, **own}, like)
         tree = find_tree(apply_parameters(self._estimator, chosen))
-        if tree is None:
+        if tree is None or type(tree) is not type(self._tree):
             return None
         last = self._prefix.removesuffix("__")
         others = {
@@ -125,7 +126,7 @@ def plan_runs(candidates: Iterable[Candidate]) -> list[Run]:
     """Sort candidates into settings and runs; those without meaning are left out."""
     runs: dict[Hashable, dict[Hashable, Setting]] = {}
     for candidate in candidates:
-        if not _is_sound(candidate.tree):
+        if not is_sound(candidate.tree):
             continue
         parameters = candidate.parameters
         kind = type(candidate.tree)
@@ -138,7 +139,8 @@ def plan_runs(candidates: Iterable[Candidate]) -> list[Run]:
     return [list(settings.values()) for settings in runs.values()]
 
 
-def _is_sound(tree: BaseDecisionTree) -> bool:
+def is_sound(tree: BaseDecisionTree) -> bool:
+    """Whether the parameters of a tree have a meaning."""
     try:
         check_parameters(tree, tree._criteria)
         effective_n_jobs(tree.n_jobs)

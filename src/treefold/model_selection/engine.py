@@ -30,9 +30,10 @@ from treefold.model_selection.candidates import (
     apply_parameters,
     find_tree,
     group_candidates,
+    is_sound,
     plan_runs,
 )
-from treefold.model_selection.fields import Batch, Data, Field, SharedBatch
+from treefold.model_selection.fields import Batch, Data, Field, SharedBatch, rows_only
 from treefold.model_selection.judging import Counted, Judge, UnreadableRowsError
 from treefold.model_selection.left_out import (
     answer_rows,
@@ -153,7 +154,7 @@ class Engine:
         n_splits = len(self._splits)
         return [
             result
-            for first in range(0, len(results), n_splits)
+            for first in range(0, len(results), n_splits or 1)
             for result in self.pool(results[first : first + n_splits])
         ]
 
@@ -313,14 +314,11 @@ class Engine:
         number, split_number = divmod(place, len(self._splits))
         split, judge = self._splits[split_number], self._judge
         if self.data.is_table:
-            raise InputError(
-                f"Split {split_number} cannot be cut out of a Table: it has no training rows, no "
-                "test rows, or training rows that come twice. Pass the data instead."
-            )
+            self._refuse_table(number, split_number)
         scorer = _give_nothing if judge.scoring is None else judge.scoring.scorer
         result: Result = _fit_and_score(
             clone(self._estimator),
-            self.data.X,
+            rows_only(self.data.X),
             self.data.y,
             scorer=scorer,
             train=split.train,
@@ -340,6 +338,19 @@ class Engine:
         if judge.predictions is not None:
             result["predictions"] = self._predict_alone(result, split)
         return result
+
+    def _refuse_table(self, number: int, split_number: int) -> None:
+        """Tell why rows of a Table are needed, unless `fit` says more before it looks at them."""
+        if isinstance(self._estimator, Pipeline):
+            raise InputError(
+                "A Table cannot go through a pipeline: it is encoded already. Pass the data."
+            )
+        tree = find_tree(apply_parameters(self._estimator, self._parameters[number]))
+        if tree is None or is_sound(tree):
+            raise InputError(
+                f"Split {split_number} cannot be cut out of a Table: it has no training rows, no "
+                "test rows, or training rows that come twice. Pass the data instead."
+            )
 
     def _predict_alone(self, result: Result, split: Split) -> Any:
         if result["fit_error"] is not None:

@@ -32,7 +32,7 @@ _SHIFTED = (metrics.squared_error, metrics.absolute_error, metrics.root_squared_
 
 def find_left_out(splits: Sequence[Split]) -> NDArray[np.int64] | None:
     """Name the row that each split holds out, if each holds out one and trains on all others."""
-    if splits[0].n_rows < 2 or any(len(split.test) != 1 for split in splits):
+    if not splits or splits[0].n_rows < 2 or any(len(split.test) != 1 for split in splits):
         return None
     if any(split.listed_train is not None or split.left_out is not None for split in splits):
         return None

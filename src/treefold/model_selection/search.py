@@ -16,9 +16,10 @@ from sklearn.utils.validation import _check_method_params
 
 from treefold.model_selection.candidates import find_tree
 from treefold.model_selection.engine import Engine, Result
+from treefold.model_selection.fields import rows_only
 from treefold.model_selection.judging import Judge
 from treefold.model_selection.splits import read_splits
-from treefold.model_selection.study import check_lengths, make_data, rows_only
+from treefold.model_selection.study import check_lengths, make_data
 from treefold.scoring import resolve_scoring
 
 __all__ = ["GridSearchCV", "RandomizedSearchCV", "tabulate"]

@@ -4,20 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from treefold.exceptions import InputError, ParameterError
 from treefold.model_selection.candidates import find_tree
-from treefold.model_selection.fields import Data
+from treefold.model_selection.fields import Data, rows_only
 from treefold.model_selection.routing import Routed, route
 from treefold.model_selection.splits import Split, read_splits
 from treefold.table import Table
 from treefold.threads import effective_n_jobs
 
-__all__ = ["Study", "check_lengths", "make_data", "open_study", "rows_only"]
+__all__ = ["Study", "check_lengths", "make_data", "open_study"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,6 @@ def check_lengths(X: Any, y: Any) -> tuple[Any, Any]:
         return X, y
     checked_X, checked_y = indexable(X, y)
     return checked_X, checked_y
-
-
-def rows_only(X: Any) -> Any:
-    """Stand in for a Table where only its number of rows matters."""
-    return np.empty((X.n_rows, 0)) if isinstance(X, Table) else X
 
 
 def make_data(X: Any, y: Any, fit_params: Mapping[str, Any], estimator: Any, n_jobs: Any) -> Data:
