@@ -412,7 +412,10 @@ def test_random_families_get_the_trees_of_their_members(rng, criterion, is_spars
 
 def assert_leaves(table, target, family, sharing, is_whole) -> None:
     asked = np.arange(table.n_rows, dtype=np.uint32)
-    members = [replace(one, asked=asked, is_whole=is_whole) for one in family.core_members()]
+    members = [
+        replace(one, asked=asked, is_whole=is_whole or one.rules.max_leaf_nodes > 0)
+        for one in family.core_members()
+    ]
     grown = grow_family(table, target, members, sharing=sharing)
     for leaves, tree in zip(grown.leaves, grown.trees, strict=True):
         assert leaves.tolist() == tree.apply(open_rows(table), 1).tolist(), f"{sharing}\n{family}"
