@@ -230,24 +230,26 @@ private:
     template <class Exact>
     void scan_columns(const Job& job, size_t first, size_t last, const Entry* lines,
                       Exact&& exact) {
-        const Layout& layout = job.layout;
-        auto lines_of = [&, begin = layout.few_starts[first]](size_t k) {
-            return lines + (layout.few_starts[k] - begin) * groups_.stride();
+        auto lines_of = [&, begin = job.layout.few_starts[first]](size_t k) {
+            return lines + (job.layout.few_starts[k] - begin) * groups_.stride();
         };
-        while (first < last) {
-            size_t next = first;
-            if constexpr (Groups::serves_categories)
-                while (groups_.stride() == 2 && next < std::min(last, layout.n_few_numeric) &&
-                       !groups_.is_used(lines_of(next + 1) - 2))  // the line of missing rows
-                    ++next;
-            if constexpr (Groups::serves_categories)
-                if (next > first && !is_settled(job.node, layout.few_columns[first], job.findings))
-                    groups_.scan_columns(job.node, layout, first, next, lines_of(first),
-                                         job.findings);
-            if (next == first)
-                scan_all(job, layout.few_columns[next], lines_of(next), exact), ++next;
-            first = next;
+        for (; (first = scan_together(job, first, last, lines_of)) < last; ++first)
+            scan_all(job, job.layout.few_columns[first], lines_of(first), exact);
+    }
+
+    // Two classes: all columns up to one with missing rows or categories, which is returned.
+    template <class LinesOf>
+    size_t scan_together(const Job& job, size_t first, size_t last, LinesOf&& lines_of) {
+        if constexpr (Groups::serves_categories) {
+            size_t next = first, end = std::min(last, job.layout.n_few_numeric);
+            auto has_missing = [&](size_t k) { return groups_.is_used(lines_of(k + 1) - 2); };
+            while (groups_.stride() == 2 && next < end && !has_missing(next)) ++next;
+            if (next > first && !is_settled(job.node, job.layout.few_columns[first], job.findings))
+                groups_.scan_columns(job.node, job.layout, first, next, lines_of(first),
+                                     job.findings);
+            return next;
         }
+        return first;
     }
 
     // One column, from the lines of all its codes; numeric cuts skip those of no row.
