@@ -6,6 +6,8 @@ decision trees"). What is grown equals the whole tree along the way, so that pre
 of the eager twin, bit for bit, for any order and any division into batches.
 """
 
+from copy import deepcopy
+from dataclasses import replace
 from itertools import cycle
 from typing import Any, Self
 
@@ -51,6 +53,8 @@ class LazyEnsemble(BaseEnsemble):
         {}
         """
         bags = self._open(X, y, sample_weight)
+        # Kept until rows ask: the caller may change y, the weights and class_weight before that.
+        bags = replace(bags, target=bags.target.own(), tree=deepcopy(bags.tree))
         return self._remember(bags, _bags=bags, _work=Work())
 
     def _check_own(self) -> None:

@@ -121,6 +121,7 @@ class CrossValidatedTree:
         n_permutations = wanted.n_permutations if max(sizes) > 1 else 0  # one row is its shuffle
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
         wanted.importance = found.importance
+        kept = ground.target.own() if self.store_cv_predictions else None
         facts = {
             "scorer_": scoring.scorer,
             "n_splits_": len(splits),
@@ -132,8 +133,8 @@ class CrossValidatedTree:
             "evaluation_": replace(
                 self._evaluate(trials, index, found, splits, is_pooled),
                 nested=nested,
-                truth=ground.target.values if self.store_cv_predictions else None,
-                weights=ground.target.weights if self.store_cv_predictions else None,
+                truth=None if kept is None else kept.values,
+                weights=None if kept is None else kept.weights,
             ),
         }
         become(self, found.native, ground, found.training)

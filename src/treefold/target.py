@@ -5,7 +5,7 @@ weights. A class of weight zero makes its rows such rows.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,11 @@ class Target:
     def n_rows(self) -> int:
         """Number of rows that count."""
         return len(self.values) if self.weights is None else int(np.count_nonzero(self.weights))
+
+    def own(self) -> "Target":
+        """The same in arrays of its own, for whoever keeps it: y and weights may be borrowed."""
+        weights = None if self.weights is None else self.weights.copy()
+        return replace(self, values=self.values.copy(), weights=weights)
 
     def total_weight(self) -> float:
         """Weight of all rows, class weights included; the same for any order of the rows."""
