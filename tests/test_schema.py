@@ -11,7 +11,13 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from treefold import CardinalityWarning, ColumnMismatchError, DecisionTreeClassifier, Table
+from treefold import (
+    CardinalityWarning,
+    ColumnMismatchError,
+    DecisionTreeClassifier,
+    InputError,
+    Table,
+)
 
 COLOURS = ["red", "blue", None, "green", "red", "blue"]
 SIZES = ["L", "S", "M", "S", None, "L"]
@@ -170,3 +176,19 @@ def test_a_refit_forgets_the_names_of_the_frame_before() -> None:
     assert model.feature_names_in_.tolist() == ["a"]
     model.fit(np.array([[1.0], [2.0]]), [0, 1])
     assert not hasattr(model, "feature_names_in_")
+
+
+def test_large_numbers_are_categories():
+    labels = [2**63 + 1, 2**63 + 2, 2**64 - 1, 2**63 + 1]
+    X = np.array(labels, dtype=np.uint64).reshape(-1, 1)
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, [0, 1, 2, 0])
+    assert model.tree_.schema.categories[0] == tuple(sorted(set(labels)))
+    assert model.predict(X).tolist() == [0, 1, 2, 0]
+
+
+def test_a_number_that_is_no_category_may_be_of_any_size():
+    model = DecisionTreeClassifier(categorical_features=[0]).fit([[1.0], [2.0]], [0, 1])
+    unknown = model.predict([[1e300], [-1e300], [2.0**60]])
+    assert unknown.tolist() == model.predict([[np.nan]] * 3).tolist()
+    with pytest.raises(InputError, match="Column 0 has an infinite value in row 1"):
+        model.predict([[1.0], [-np.inf]])

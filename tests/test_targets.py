@@ -1,5 +1,6 @@
 """Targets of any kind are read as they are, or refused by name; what is kept is a copy."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from treefold import (
+    DecisionTreeClassifier,
     DecisionTreeRegressorCV,
+    InputError,
     LazyBaggingClassifier,
     LazyBaggingRegressor,
     LazyDecisionTreeClassifier,
     LazyDecisionTreeRegressor,
+    load,
+    save,
 )
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -60,3 +65,57 @@ def test_an_evaluation_keeps_its_own_targets_and_weights() -> None:
     y[:] = weights[:] = 7.0
     assert_array_equal(kept.truth, np.arange(8.0))
     assert_array_equal(kept.weights, np.ones(8))
+
+
+# Labels that numpy would change -------------------------------------------------------------------
+
+
+def objects(*labels: Any) -> np.ndarray:
+    return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+@pytest.mark.parametrize("estimator", [DecisionTreeClassifier, LazyDecisionTreeClassifier])
+def test_tuples_are_labels(estimator: Any) -> None:
+    y = objects((1, 2), (1, 3), (1, 2), (0, 0))
+    model = estimator().fit(X, y)
+    assert model.classes_.tolist() == [(0, 0), (1, 2), (1, 3)]
+    assert model.predict(X).tolist() == y.tolist()
+
+
+LARGE = {
+    "a list of whole numbers": [2**63 + 1, 2**63 + 2, -1, -1],
+    "whole numbers and a float": [2**53 + 1, 2**53, 2**53 + 1, 1.0],
+    "objects": objects(2**53 + 1, 2**53, 2**53 + 1, 1.0),
+    "scalars of numpy": objects(np.uint64(2**63 + 1), np.uint64(2**63 + 2), np.int64(-1), 0.0),
+    "beyond all integers of numpy": [10**30, 10**30 + 1, 1, 2],
+    "unsigned": np.array([2**63 + 1, 2**63 + 2] * 2, dtype=np.uint64),
+    "floats": [1e300, 2e300, 1e300, 5.0],
+    "an array of floats": np.array([1e300, 2e300, 1e300, 5.0]),
+    "far apart": np.array([-(2**63), 2**63 - 1, 0, 1]),
+    "close to the end": np.array([-(2**63), 1 - 2**63] * 2),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_large_numbers_stay_the_labels_that_they_are(kind: str) -> None:
+    y = LARGE[kind]
+    model = DecisionTreeClassifier().fit(X, y)
+    assert model.classes_.tolist() == sorted(set(y))
+    assert model.predict(X).tolist() == list(y)
+
+
+@pytest.mark.parametrize("other", [0.5, np.inf])
+def test_large_whole_numbers_do_not_hide_numbers_that_are_no_labels(other: float) -> None:
+    with pytest.raises(InputError, match=r"Unknown label type: continuous|contains infinity"):
+        DecisionTreeClassifier().fit(X, [10**30, other, 1, 2])
+
+
+def test_durations_as_objects_are_labels() -> None:
+    y = objects(*np.array([1, 2, 1, 3], dtype="m8[ns]"))
+    assert_array_equal(DecisionTreeClassifier().fit(X, y).predict(X), y)
+
+
+@pytest.mark.parametrize("y", [objects((1, 2), (1, 3), (1, 2), (0, 0)), [10**30, 10**30 + 1, 1, 2]])
+def test_odd_labels_come_back_from_a_file(y: Any, tmp_path: Path) -> None:
+    save(DecisionTreeClassifier().fit(X, y), tmp_path / "model.treefold")
+    assert load(tmp_path / "model.treefold").predict(X).tolist() == list(y)

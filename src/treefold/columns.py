@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treefold.exceptions import InputError, InputTypeError
 
 __all__ = [
+    "EXACT",
     "Column",
     "Family",
     "as_numbers",
@@ -43,6 +44,7 @@ Family = Literal["number", "text", "date", "duration", "other", "empty"]
 NATIVE_DTYPES = frozenset(
     np.dtype(name) for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 )
+EXACT = 2.0**53  # float64 tells apart all whole numbers up to this
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
 
 
@@ -93,7 +95,7 @@ def is_exact_in_float64(values: NDArray[Any]) -> bool:
     """Whether float64 tells all values of a native dtype apart: long integers may be too large."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
         return True
-    return int(values.min()) >= -(2**53) and int(values.max()) <= 2**53
+    return int(values.min()) >= -EXACT and int(values.max()) <= EXACT
 
 
 def days(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -224,17 +226,29 @@ def _tell_missing(column: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 def number_distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Sort the distinct values, without NaN, and number every row by its value."""
-    is_number = values.dtype.kind in "iufb" and len(values) > 0
-    low, high = (values.min(), values.max()) if is_number else (0, 0)
-    if is_number and int(high) - int(low) <= 4 * len(values) + 1_000:
+    if _are_close(values):
         # Few possible whole numbers: count instead of sort, about ten times faster on 100,000 rows.
-        offsets = values.astype(np.int64) - int(low)
-        if values.dtype.kind != "f" or (values == offsets + int(low)).all():
+        whole = np.uint64 if values.dtype.kind == "u" else np.int64
+        low = values.min().astype(whole)
+        offsets = (values.astype(whole) - low).view(np.int64)
+        if values.dtype.kind != "f" or (values == offsets + low).all():
             present = np.bincount(offsets) > 0
             number_of = (np.cumsum(present) - 1).astype(np.int32)
-            return (np.flatnonzero(present) + int(low)).astype(values.dtype), number_of[offsets]
+            distinct = np.flatnonzero(present).astype(whole) + low
+            return distinct.astype(values.dtype), number_of[offsets]
     distinct, numbers = np.unique(values, return_inverse=True)
     return distinct, numbers.astype(np.int32)
+
+
+def _are_close(values: NDArray[Any]) -> bool:
+    """Whether there are numbers, and few whole numbers from the least to the largest."""
+    kind = values.dtype.kind
+    if kind not in "iufb" or len(values) == 0:
+        return False
+    low, high = values.min(), values.max()
+    if kind == "f" and not -EXACT <= low <= high <= EXACT:
+        return False
+    return int(high) - int(low) <= 4 * len(values) + 1_000
 
 
 def number_labels(

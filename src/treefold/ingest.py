@@ -127,10 +127,19 @@ def _numbers_at_fit(schema: Schema, index: int, column: Column, n_rows: int) -> 
     """The numbers that a column would have had at fit."""
     categories = schema.categories.get(index)
     if categories is not None:
+        _refuse_infinity(column, schema.describe(index))
         return look_up(column, categories)
     if schema.families.get(index) == "empty":  # no node can split it: whatever it holds now
         return np.full(n_rows, np.nan)
     return _plain_numbers(column, schema.describe(index))
+
+
+def _refuse_infinity(column: Column, describe: str) -> None:
+    """Say what the core says of numbers: it does not see those that are looked up."""
+    if column.values is not None and column.values.dtype.kind == "f":
+        infinite = np.isinf(column.values)
+        if infinite.any():
+            raise InputError(f"{describe} has an infinite value in row {int(infinite.argmax())}.")
 
 
 def _add_column(source: _native.Source, index: int, values: NDArray[Any]) -> None:

@@ -5,6 +5,7 @@ weights. A class of weight zero makes its rows such rows.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treefold.columns import is_missing, number_distinct
+from treefold.columns import EXACT, is_missing, number_distinct
 from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
 __all__ = ["Target", "read_class_target", "read_real_target", "select_rows"]
@@ -110,7 +111,7 @@ def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
     if sparse.issparse(y):
         raise InputTypeError("y is a sparse matrix. Give it as an array: y.toarray().ravel().")
     try:
-        values = np.asarray(y)
+        values = _to_array(y)
     except ValueError as error:
         raise InputError(
             f"y should be a 1d array, but could not be read as one: {error}."
@@ -135,6 +136,14 @@ def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
         raise InputError(
             f"X has {n_rows} rows, but y has {len(values)} values. Give one target per row."
         )
+    return values
+
+
+def _to_array(y: Any) -> NDArray[Any]:
+    values = np.asarray(y)
+    is_list = not hasattr(y, "__array__")
+    if is_list and values.dtype.kind == "f" and np.abs(values).max(initial=0) >= EXACT:
+        return np.asarray(y, dtype=object)  # [2**63 + 1, -1]: whole numbers that float64 rounds
     return values
 
 
@@ -168,7 +177,7 @@ def _number_floats(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32
             "Unknown label type: continuous. y holds numbers that are not whole, so it is not a "
             "set of classes. Use DecisionTreeRegressor, or turn y into classes."
         )
-    if np.abs(labels).max(initial=0) < 2**53:
+    if np.abs(labels).max(initial=0) < EXACT:
         classes, numbers = number_distinct(labels.astype(np.int64))
         return classes.astype(labels.dtype), numbers
     return number_distinct(labels)
@@ -185,7 +194,12 @@ def _number_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int3
             raise InputError("Input y contains NaN. Drop the rows whose target is missing.")
     types = {type(label) for label in index}
     if all(issubclass(type_, bool | int | float | np.number) for type_ in types):
-        return _number_classes(np.array(labels.tolist()))
+        plain = [_to_plain(label) for label in labels]
+        numbers = np.array(plain)
+        is_exact = numbers.dtype.kind != "f" or numbers.tolist() == plain
+        if is_exact and numbers.dtype != object:
+            return _number_classes(numbers)
+        _check_whole(index)
     try:
         classes = sorted(index)
     except TypeError:
@@ -196,7 +210,20 @@ def _number_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int3
         ) from None
     number_of = np.empty(len(index), dtype=np.int32)
     number_of[[index[label] for label in classes]] = np.arange(len(index), dtype=np.int32)
-    return np.array(classes, dtype=object), number_of[codes]
+    # np.array would make two dimensions of tuples.
+    plain_classes = np.fromiter(map(_to_plain, classes), dtype=object, count=len(classes))
+    return plain_classes, number_of[codes]
+
+
+def _to_plain(label: Any) -> Any:
+    """Turn a number of numpy into one of Python, which compares with others exactly."""
+    is_number = isinstance(label, np.number) and not isinstance(label, np.timedelta64)
+    return label.item() if is_number else label
+
+
+def _check_whole(labels: Iterable[Any]) -> None:
+    """Look at the floats among whole numbers that are too large for them."""
+    _number_floats(np.array([label for label in labels if isinstance(label, float | np.floating)]))
 
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
