@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ DATA_CASES = [
     Case("too large for float64", "[Cc]olumn 0", X=np.array([["1e999"], ["1"]], object), y=[0, 1]),
     Case("long double too large", "[Cc]olumn 0", X=np.longdouble([["1e4000"], [1]]), y=[0, 1]),
     Case("complex numbers", "Complex data not supported", X=X + 1j),
+    Case("complex masked", "Complex data not supported", X=np.ma.array(X + 1j, mask=X == 0)),
     Case("complex sparse", "Complex data not supported", X=sparse.csr_array(X + 1j)),
     Case("complex objects", "Complex data not supported", X=(X + 1j).astype(object)),
     Case(
@@ -153,6 +155,29 @@ TARGET_CASES = [
     Case("y is sparse", "y is a sparse matrix", y=sparse.csr_array(Y), error=InputTypeError),
     Case("y has NaN", r"Input y contains NaN.*row 1", y=[0, np.nan, 1, 1]),
     Case("y has None", "Input y contains NaN", y=np.array(["a", None, "b", "b"], object)),
+    Case("y has NaT", r"Input y contains NaT.*row 2", y=np.array([0, 1, "NaT", 1], "M8[D]")),
+    Case("y has no duration", "Input y contains NaT.*row 2", y=np.array([0, 1, "NaT", 1], "m8[s]")),
+    Case(
+        "y has NaT among objects",
+        "Input y contains NaN.*row 1",
+        y=np.array([np.timedelta64(1, "s"), np.timedelta64("NaT")] * 2, object),
+    ),
+    Case(
+        "y has a decimal NaN",
+        "Input y contains NaN.*row 1",
+        y=[Decimal(1), Decimal("NaN"), Decimal(1), Decimal(2)],
+    ),
+    Case(
+        "y hides a value",
+        "Input y contains masked values.*row 3",
+        y=np.ma.array(Y, mask=[0, 0, 0, 1]),
+    ),
+    Case(
+        "y hides a number",
+        "Input y contains masked values.*row 3",
+        y=np.ma.array([1.0, 2.0, 3.0, 999.0], mask=[0, 0, 0, 1]),
+        estimator=DecisionTreeRegressor,
+    ),
     Case("y has infinity", "Input y contains infinity", y=[0, np.inf, 1, 1]),
     Case("y is continuous", "Unknown label type: continuous", y=[0.1, 0.2, 0.3, 0.4]),
     Case("y is complex", "Complex data not supported", y=Y + 1j),
@@ -194,6 +219,11 @@ WEIGHT_CASES = [
     ),
     Case("weight is NaN", "sample_weight contains NaN", weight=[1, np.nan, 1, 1]),
     Case("weight is infinite", "sample_weight contains infinity", weight=[1, np.inf, 1, 1]),
+    Case(
+        "a weight is masked",
+        "sample_weight contains masked values.*row 2",
+        weight=np.ma.array(np.ones(4), mask=[0, 0, 1, 1]),
+    ),
     Case("all weights zero", "at least one non-zero number", weight=np.zeros(4)),
     Case("weights are text", "sample_weight must hold numbers", weight=["a", "b", "c", "d"]),
     Case(

@@ -76,8 +76,43 @@ def test_every_layout_gives_the_same_tree(layout: str) -> None:
 
 
 def test_a_masked_value_is_missing() -> None:
-    masked = np.ma.masked_invalid(WITH_MISSING)
-    assert_same_tree(fit(WITH_MISSING), fit(masked))
+    hidden = np.isnan(WITH_MISSING)
+    for values in (WITH_MISSING, X, X.astype(int), X.astype(np.float32), X.astype(str)):
+        assert_same_tree(fit(WITH_MISSING), fit(np.ma.array(values, mask=hidden)))
+
+
+MISSING_DAY = np.array([["2020-01-01"], ["NaT"], ["2021-01-01"]], dtype="datetime64[D]")
+SHOWN_DAY = np.where(np.isnat(MISSING_DAY), np.datetime64("1999-01-01"), MISSING_DAY)
+
+
+@pytest.mark.parametrize(
+    "shown", [SHOWN_DAY, SHOWN_DAY - np.datetime64("2000-01-01"), SHOWN_DAY.astype("M8[ns]")]
+)
+def test_a_masked_date_is_a_missing_date(shown: np.ndarray) -> None:
+    plain = shown.copy()
+    plain[np.isnat(MISSING_DAY)] = "NaT"
+    model = fit(np.ma.array(shown, mask=np.isnat(MISSING_DAY)), [0, 1, 2])
+    assert_same_tree(fit(plain, [0, 1, 2]), model)
+    assert model.tree_.schema == fit(plain, [0, 1, 2]).tree_.schema
+    assert model.predict(np.ma.array(plain)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["O", "U1"])
+def test_a_masked_label_is_missing(dtype: str) -> None:
+    labels = np.array([["a"], ["b"], ["c"]] * 2, dtype=dtype)
+    masked = np.ma.array(labels, mask=labels == "b")
+    model = fit(masked, [0, 1, 2] * 2, categorical_features=[0])
+    assert model.tree_.schema.categories == {0: ("a", "c")}
+    assert model.predict(masked).tolist() == [0, 1, 2] * 2
+
+
+def test_a_masked_array_that_hides_nothing_is_not_copied() -> None:
+    data = np.zeros((20_000, 20))
+    tracemalloc.start()
+    DecisionTreeRegressor().fit(np.ma.array(data), np.arange(20_000) % 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < data.nbytes / 2
 
 
 def test_none_in_a_list_is_missing() -> None:

@@ -13,6 +13,7 @@ code, label
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Number
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ __all__ = [
     "Family",
     "as_numbers",
     "days",
+    "fill_masked",
     "is_exact_in_float64",
     "is_missing",
     "look_up",
@@ -109,6 +111,24 @@ def days(values: NDArray[Any]) -> NDArray[np.float64]:
     return result
 
 
+def fill_masked(array: NDArray[Any]) -> NDArray[Any]:
+    """Turn a masked array into a plain one; on a copy, where what is masked becomes missing."""
+    values: NDArray[Any] = np.ma.getdata(array)
+    if not np.ma.is_masked(array) or values.dtype.kind == "c":  # which is refused
+        return values
+    missing: Any = np.nan
+    if values.dtype.kind in "biu":
+        values = values.astype(np.float64)
+    elif values.dtype.kind in "mM":
+        values, missing = values.copy(), np.array("NaT", dtype=values.dtype)
+    elif values.dtype.kind in "OUS":
+        values, missing = values.astype(object), None
+    else:
+        values = values.copy()
+    values[np.ma.getmaskarray(array)] = missing
+    return values
+
+
 def read_array_column(values: NDArray[Any], describe: str) -> Column:
     """Read one column of a numpy array, of any dtype."""
     kind = values.dtype.kind
@@ -178,8 +198,10 @@ def is_missing(value: Any) -> bool:
     """Whether an object stands for a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 

@@ -18,6 +18,7 @@ from treefold.columns import (
     Column,
     Family,
     as_numbers,
+    fill_masked,
     is_exact_in_float64,
     look_up,
     number_labels,
@@ -228,7 +229,7 @@ class ArrayData:
         if isinstance(array, np.matrix):
             raise InputTypeError("np.matrix is not supported. Convert it by np.asarray(X).")
         if isinstance(array, np.ma.MaskedArray):
-            array = np.ma.filled(array.astype(np.float64), np.nan)
+            array = fill_masked(array)
         if array.ndim != 2:
             what = "scalar array" if array.ndim == 0 else f"{array.ndim}D array"
             raise InputError(

@@ -136,6 +136,7 @@ def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
         raise InputError(
             f"X has {n_rows} rows, but y has {len(values)} values. Give one target per row."
         )
+    _check_visible(y, "y")
     return values
 
 
@@ -147,15 +148,26 @@ def _to_array(y: Any) -> NDArray[Any]:
     return values
 
 
+def _check_visible(values: Any, name: str) -> None:
+    """Refuse a masked array that hides values: numpy would show what is behind the mask."""
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        row = int(np.argmax(np.ma.getmaskarray(values)))
+        raise _refuse(name, "masked values", row)
+
+
+def _refuse(name: str, what: str, row: int) -> InputError:
+    return InputError(
+        f"Input {name} contains {what}. (First: row {row}.) Drop such rows, or repair them."
+    )
+
+
 def _check_finite(values: NDArray[Any]) -> None:
     finite = np.isfinite(values)
     if finite.all():
         return
     row = int(np.argmin(finite))
     what = "NaN" if np.isnan(values[row]) else "infinity or a value too large for dtype('float64')"
-    raise InputError(
-        f"Input y contains {what}. (First: row {row}.) Drop such rows, or repair them."
-    )
+    raise _refuse("y", what, row)
 
 
 def _number_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -167,6 +179,8 @@ def _number_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int3
         return _number_floats(labels)
     if kind not in "iubUSMm":
         raise InputTypeError(f"Unknown label type: y has dtype {labels.dtype}.")
+    if kind in "mM" and np.isnat(labels).any():
+        raise _refuse("y", "NaT", int(np.argmax(np.isnat(labels))))
     return number_distinct(labels)
 
 
@@ -189,9 +203,9 @@ def _number_objects(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int3
         codes = [index.setdefault(label, len(index)) for label in labels]
     except TypeError as error:
         raise InputTypeError(f"Unknown label type: y holds objects ({error}).") from None
-    for label in index:
+    for label, code in index.items():
         if is_missing(label):
-            raise InputError("Input y contains NaN. Drop the rows whose target is missing.")
+            raise _refuse("y", "NaN", codes.index(code))
     types = {type(label) for label in index}
     if all(issubclass(type_, bool | int | float | np.number) for type_ in types):
         plain = [_to_plain(label) for label in labels]
@@ -245,6 +259,7 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
             f"sample_weight has {len(weights)} values, but X has {n_rows} rows. "
             "Give one weight per row."
         )
+    _check_visible(sample_weight, "sample_weight")
     _check_weights(weights)
     return np.ascontiguousarray(weights)
 
@@ -254,7 +269,7 @@ def _check_weights(weights: NDArray[np.float64]) -> None:
     if not finite.all():
         row = int(np.argmin(finite))
         what = "NaN" if np.isnan(weights[row]) else "infinity"
-        raise InputError(f"Input sample_weight contains {what} (first: row {row}).")
+        raise _refuse("sample_weight", what, row)
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise InputError(
