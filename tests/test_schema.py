@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ from treefold import (
     ColumnMismatchError,
     DecisionTreeClassifier,
     InputError,
+    InputTypeError,
     Table,
+    load,
+    save,
 )
 
 COLOURS = ["red", "blue", None, "green", "red", "blue"]
@@ -192,3 +196,49 @@ def test_a_number_that_is_no_category_may_be_of_any_size():
     assert unknown.tolist() == model.predict([[np.nan]] * 3).tolist()
     with pytest.raises(InputError, match="Column 0 has an infinite value in row 1"):
         model.predict([[1.0], [-np.inf]])
+
+
+def dictionary(codes: list[int | None], labels: list[Any], kind: str) -> Any:
+    """A column of pyarrow's, or of pandas' on top of it; in two chunks or in one."""
+    column = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(labels))
+    if kind == "chunks":
+        column = pa.chunked_array([column[:2], column[2:4].dictionary_encode(), column[4:]])
+    if kind == "pandas":
+        return pd.DataFrame({"c": pd.Series(pd.arrays.ArrowExtensionArray(column))})
+    return pa.table({"c": column})
+
+
+@pytest.mark.parametrize("kind", ["one piece", "chunks", "pandas"])
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["y", "x", "y"], ("y", "x")),
+        (["y", None, "x"], ("y", "x")),
+        ([2.0, np.nan, 1.0], (2.0, 1.0)),
+        ([np.nan, 1.0, np.nan], (1.0,)),
+        ([2.0, None, np.nan], (2.0,)),
+    ],
+    ids=str,
+)
+def test_a_dictionary_may_repeat_labels_and_hold_missing_ones(
+    labels: list[Any], expected: tuple[Any, ...], kind: str, tmp_path: Path
+) -> None:
+    codes, y = [0, 1, 2, None, 0, 2], [0, 1, 2, 1, 0, 2]
+    frame = dictionary(codes, labels, kind)
+    values = [None if code is None else labels[code] for code in codes]
+    plain = [[number_of(value, expected)] for value in values]
+    model = DecisionTreeClassifier().fit(frame, y)
+    assert model.tree_.schema.categories == {0: expected}
+    twin = DecisionTreeClassifier(categorical_features=[0]).fit(plain, y)
+    assert_array_equal(model.apply(frame), twin.apply(plain))
+    save(model, tmp_path / "model.treefold")
+    assert_array_equal(load(tmp_path / "model.treefold").predict(frame), model.predict(frame))
+
+
+def number_of(value: Any, labels: tuple[Any, ...]) -> float:
+    return labels.index(value) if value in labels else np.nan
+
+
+def test_a_dictionary_of_lists_is_refused_by_name() -> None:
+    with pytest.raises(InputTypeError, match="Column 'c' holds objects that are neither"):
+        Table.from_data(dictionary([0, 1], [[1], [2]], "one piece"))

@@ -29,11 +29,13 @@ __all__ = [
     "as_numbers",
     "days",
     "fill_masked",
+    "find_missing",
     "is_exact_in_float64",
     "is_missing",
     "look_up",
     "number_distinct",
     "number_labels",
+    "number_objects",
     "parse_objects",
     "read_array_column",
     "read_objects",
@@ -47,6 +49,8 @@ NATIVE_DTYPES = frozenset(
     np.dtype(name) for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 )
 EXACT = 2.0**53  # float64 tells apart all whole numbers up to this
+_TIMES = (np.datetime64, np.timedelta64)
+_FLOATS = (float, np.floating)
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
 
 
@@ -140,7 +144,7 @@ def read_array_column(values: NDArray[Any], describe: str) -> Column:
 
 def read_objects(values: NDArray[Any], describe: str) -> Column:
     """Read a column of Python objects: all numbers, all dates, or labels."""
-    missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+    missing = find_missing(values)
     present = values[~missing]
     if len(present) == 0:
         return Column("empty", np.full(len(values), np.nan), dtype="object")
@@ -151,7 +155,7 @@ def read_objects(values: NDArray[Any], describe: str) -> Column:
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = days(present.astype("datetime64[us]"))
         return Column("date", numbers, dtype="object")
-    codes, labels = _number_objects(values, missing, describe)
+    codes, labels = number_objects(values, missing, describe)
     is_text = all(issubclass(type_, str) for type_ in types)
     return Column("text" if is_text else "other", codes=codes, labels=labels, dtype="object")
 
@@ -161,7 +165,7 @@ def parse_objects(values: NDArray[Any], describe: str) -> NDArray[np.float64]:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+        missing = find_missing(values)
         return _parse(values, missing, describe)
 
 
@@ -194,18 +198,23 @@ def _refuse_non_numbers(values: NDArray[Any], missing: NDArray[np.bool_], descri
     )
 
 
+def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the objects that stand for missing values."""
+    return np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+
+
 def is_missing(value: Any) -> bool:
     """Whether an object stands for a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, np.datetime64 | np.timedelta64):
+    if isinstance(value, _TIMES):
         return bool(np.isnat(value))
     if isinstance(value, Decimal):
         return value.is_nan()
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return isinstance(value, _FLOATS) and bool(np.isnan(value))
 
 
-def _number_objects(
+def number_objects(
     values: NDArray[Any], missing: NDArray[np.bool_], describe: str
 ) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """Number the distinct objects in order of appearance."""

@@ -15,7 +15,9 @@ from treefold.columns import (
     Family,
     as_numbers,
     days,
+    find_missing,
     is_missing,
+    number_objects,
     parse_objects,
     read_objects,
 )
@@ -143,10 +145,13 @@ def _read_unknown(series: "nw.Series[Any]", describe: str, shown: str) -> Column
 def _read_labels(series: "nw.Series[Any]", shown: str) -> Column:
     native = series.to_native()
     implementation = series.implementation
+    describe = f"Column {series.name!r}"
     if implementation.is_polars():
         codes, labels, is_ordered = _number_polars(native)
     elif implementation.is_pyarrow():
-        codes, labels, is_ordered = _number_pyarrow(native)
+        codes, labels, is_ordered = _number_pyarrow(native, describe)
+    elif hasattr(native.dtype, "pyarrow_dtype"):
+        codes, labels, is_ordered = _number_pyarrow(native.array.__arrow_array__(), describe)
     else:
         codes, labels, is_ordered = _number_pandas(native)
     return Column(_family_of(labels), None, codes, labels, is_ordered, shown)
@@ -175,16 +180,47 @@ def _number_polars(native: Any) -> Numbered:
     return codes, tuple(labels.to_list()), is_ordered
 
 
-def _number_pyarrow(native: Any) -> Numbered:
+def _number_pyarrow(native: Any, describe: str) -> Numbered:
     import pyarrow as pa  # noqa: PLC0415
 
     is_ordered = pa.types.is_dictionary(native.type)
-    encoded = native.unify_dictionaries() if is_ordered else native.dictionary_encode()
+    encoded = _unify_dictionaries(native) if is_ordered else native.dictionary_encode()
     encoded = encoded.combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # no rows: no chunk
         return np.empty(0, dtype=np.int64), (), is_ordered
-    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, tuple(encoded.dictionary.to_pylist()), is_ordered
+    codes = _codes_of(encoded)
+    labels = encoded.dictionary.to_pylist()
+    if is_ordered:  # a dictionary may hold a label twice, and missing values
+        values = np.fromiter(labels, dtype=object, count=len(labels))
+        places, labels = number_objects(values, find_missing(values), describe)
+        codes = np.append(places, -1)[codes]
+    return codes, tuple(labels), is_ordered
+
+
+def _unify_dictionaries(native: Any) -> Any:
+    """Give all chunks one dictionary, without nulls: pyarrow refuses these."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if any(chunk.dictionary.null_count for chunk in native.chunks):
+        native = pa.chunked_array([_drop_nulls(chunk) for chunk in native.chunks])
+    return native.unify_dictionaries()
+
+
+def _drop_nulls(chunk: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    is_label = chunk.dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = np.where(is_label, np.cumsum(is_label) - 1, -1)
+    codes = np.append(places, -1)[_codes_of(chunk)]
+    indices = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, chunk.dictionary.drop_null())
+
+
+def _codes_of(chunk: Any) -> NDArray[np.int64]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    codes = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.asarray(codes)
 
 
 def _family_of(labels: tuple[Any, ...]) -> Family:
