@@ -141,6 +141,21 @@ DATA_CASES = [
         "Column name 'a' occurs more than once",
         X=pd.DataFrame(X, columns=["a", "a"]),
     ),
+    Case(
+        "dates beyond microseconds",
+        r"X holds dates or durations \(dtype datetime64\[s\]\) that are too long ago",
+        X=np.array([[0], [2**54], [2**55], [1]], dtype="M8[s]"),
+    ),
+    Case(
+        "dates as objects beyond microseconds",
+        "Column 'd' holds dates or durations",
+        X=pd.DataFrame({"d": pd.Series(list(np.array([0, 2**54, 1, 2], "M8[s]")), dtype=object)}),
+    ),
+    Case(
+        "durations beyond microseconds",
+        "Column 'd' holds dates or durations",
+        X=pd.DataFrame({"d": np.array([0, 2**54, 2**55, 1], dtype="m8[s]")}),
+    ),
     Case("sparse matrix with wrong indices", "not consistent with its shape", X=broken_sparse()),
 ]
 

@@ -289,6 +289,42 @@ def test_durations_become_days(frame: Any) -> None:
     assert Table.from_data(frame)._native.values(0).tolist() == [0.5, 1.5]
 
 
+NANOSECONDS = [100, 300, 800, None]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"d": pd.to_timedelta(NANOSECONDS, unit="ns")}),
+        pd.DataFrame({"d": pd.array(NANOSECONDS, dtype=pd.ArrowDtype(pa.duration("ns")))}),
+        pl.DataFrame({"d": pl.Series(NANOSECONDS, dtype=pl.Duration("ns"))}),
+        pa.table({"d": pa.array(NANOSECONDS, pa.duration("ns"))}),
+        np.array([[100], [300], [800], ["NaT"]], dtype="m8[ns]"),
+        np.array([[100_000], [300_999], [800_000], ["NaT"]], dtype="m8[ps]"),
+    ],
+    ids=["pandas", "pandas arrow", "polars", "pyarrow", "numpy", "picoseconds"],
+)
+def test_durations_keep_their_nanoseconds(data: Any) -> None:
+    expected = (np.array([100, 300, 800]) / 86_400e9).tolist()
+    assert Table.from_data(data)._native.values(0).tolist() == expected
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_duration_is_the_same_in_every_unit(unit: str) -> None:
+    seconds = np.random.default_rng(3).integers(0, 2**32, (500, 1)).astype("m8[s]")
+    expected = Table.from_data(seconds)._native
+    assert_array_equal(
+        expected.values(0), Table.from_data(seconds.astype(f"m8[{unit}]"))._native.values(0)
+    )
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D"])
+def test_days_need_no_microseconds(unit: str) -> None:
+    dates = np.array([[0], [1_000_000], ["NaT"]], dtype=f"M8[{unit}]")
+    expected = [0.0, float(dates[1, 0].astype("M8[D]").astype(int))]
+    assert Table.from_data(dates)._native.values(0).tolist() == expected
+
+
 def test_a_column_of_nothing_is_a_missing_column() -> None:
     for frame in (
         pd.DataFrame({"a": X[:, 0], "b": [None] * 60}),

@@ -51,7 +51,8 @@ NATIVE_DTYPES = frozenset(
 EXACT = 2.0**53  # float64 tells apart all whole numbers up to this
 _TIMES = (np.datetime64, np.timedelta64)
 _FLOATS = (float, np.floating)
-_MICROSECONDS_PER_DAY = 86_400_000_000.0
+_PER_DAY = {"D": 1.0, "us": 86_400_000_000.0, "ns": 86_400_000_000_000.0}
+_FINE_UNITS = ("ns", "ps", "fs", "as")  # finer than microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def as_numbers(values: NDArray[Any], describe: str) -> NDArray[Any]:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused later
             return values.astype(np.float32 if narrow else np.float64)
     if kind in "mM":
-        return days(values)
+        return days(values, describe)
     raise InputTypeError(
         f"{describe} has dtype {values.dtype}, which is not a kind of number. "
         "Convert it to numbers, or declare the column as categorical."
@@ -104,15 +105,39 @@ def is_exact_in_float64(values: NDArray[Any]) -> bool:
     return int(values.min()) >= -EXACT and int(values.max()) <= EXACT
 
 
-def days(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Turn dates (days since 1970) or durations into days as float64; NaT becomes NaN."""
+def days(values: NDArray[Any], describe: str) -> NDArray[np.float64]:
+    """Turn dates (days since 1970) or durations into days as float64; NaT becomes NaN.
+
+    Dates count as microseconds, as SQL has them; durations as nanoseconds where they need it.
+    """
     missing = np.isnat(values)
-    in_days = np.datetime_data(values.dtype)[0] == "D"
-    unit, scale = ("D", 1.0) if in_days else ("us", _MICROSECONDS_PER_DAY)
-    counts = values.astype(f"{values.dtype.kind}8[{unit}]").view(np.int64)
-    result = counts / scale
+    unit = _unit_of_dates(values) if values.dtype.kind == "M" else _unit_of_durations(values)
+    counted = values.astype(f"{values.dtype.kind}8[{unit}]")
+    is_finer = np.datetime_data(values.dtype)[0] in _FINE_UNITS
+    if not is_finer and not (missing | (counted.astype(values.dtype) == values)).all():
+        raise InputError(
+            f"{describe} holds dates or durations (dtype {values.dtype}) that are too long ago, "
+            "too late or too long to count in microseconds: more than about 292,000 years. "
+            "Repair them, or turn them into numbers."
+        )
+    result = counted.view(np.int64) / _PER_DAY[unit]
     result[missing] = np.nan
     return result
+
+
+def _unit_of_dates(values: NDArray[Any]) -> str:
+    return "D" if np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D") else "us"
+
+
+def _unit_of_durations(values: NDArray[Any]) -> str:
+    """The unit to count in: nanoseconds only where microseconds would not do."""
+    unit = np.datetime_data(values.dtype)[0]
+    if unit in ("W", "D"):
+        return "D"
+    if unit in _FINE_UNITS:
+        counts = values[~np.isnat(values)].astype("m8[ns]").view(np.int64)
+        return "ns" if (counts % 1_000 != 0).any() else "us"
+    return "us"
 
 
 def fill_masked(array: NDArray[Any]) -> NDArray[Any]:
@@ -153,7 +178,9 @@ def read_objects(values: NDArray[Any], describe: str) -> Column:
         return Column("number", _parse(values, missing, describe), dtype="object")
     if all(hasattr(type_, "toordinal") or type_ is np.datetime64 for type_ in types):
         numbers = np.full(len(values), np.nan)
-        numbers[~missing] = days(present.astype("datetime64[us]"))
+        # numpy's own dates keep their unit: `days` sees which of them are too large.
+        dates = np.array(present.tolist()) if types == {np.datetime64} else present.astype("M8[us]")
+        numbers[~missing] = days(dates, describe)
         return Column("date", numbers, dtype="object")
     codes, labels = number_objects(values, missing, describe)
     is_text = all(issubclass(type_, str) for type_ in types)

@@ -16,7 +16,6 @@ from treefold.columns import (
     as_numbers,
     days,
     find_missing,
-    is_missing,
     number_objects,
     parse_objects,
     read_objects,
@@ -123,10 +122,8 @@ def _read_whole(series: "nw.Series[Any]") -> "np.ma.MaskedArray[Any, Any]":
 def _read_days(series: "nw.Series[Any]") -> NDArray[np.float64]:
     values = series.to_numpy()
     if values.dtype.kind not in "mM":  # pandas' arrow-backed dates come as objects
-        kind = "m" if "uration" in str(series.dtype) else "M"
-        present = [None if is_missing(value) else value for value in values]
-        values = np.array(present, dtype=f"{kind}8[us]")
-    return days(values)
+        values = series.to_native().array.__arrow_array__().to_numpy()
+    return days(values, f"Column {series.name!r}")
 
 
 def _read_unknown(series: "nw.Series[Any]", describe: str, shown: str) -> Column:
