@@ -52,7 +52,8 @@ def broken_sparse() -> sparse.csr_array:
 
 
 def param(name: str, value: Any, message: str = "must be", **more: Any) -> Case:
-    return Case(f"{name}={value!r}", message, params={name: value}, error=ParameterError, **more)
+    shown = f"{name}={value!r}"[:60]
+    return Case(shown, message, params={name: value}, error=ParameterError, **more)
 
 
 DATA_CASES = [
@@ -217,6 +218,12 @@ TARGET_CASES = [
         estimator=DecisionTreeRegressor,
     ),
     Case(
+        "regression on too large a number",
+        "y must hold numbers to fit DecisionTreeRegressor.*too large",
+        y=[10**400, 1, 2, 3],
+        estimator=DecisionTreeRegressor,
+    ),
+    Case(
         "regression on infinity",
         "Input y contains infinity",
         y=[1.0, -np.inf, 2.0, 3.0],
@@ -240,6 +247,7 @@ WEIGHT_CASES = [
         weight=np.ma.array(np.ones(4), mask=[0, 0, 1, 1]),
     ),
     Case("all weights zero", "at least one non-zero number", weight=np.zeros(4)),
+    Case("a weight is too large", "sample_weight must hold numbers", weight=[10**400, 1, 1, 1]),
     Case("weights are text", "sample_weight must hold numbers", weight=["a", "b", "c", "d"]),
     Case(
         "all classes of weight zero",
@@ -284,6 +292,10 @@ PARAMETER_CASES = [
     param("min_impurity", float("nan")),
     param("ccp_alpha", -0.5),
     param("ccp_alpha", "strong"),
+    param("min_impurity_decrease", 10**400),
+    param("min_impurity", 10**400),
+    param("min_weight_fraction_leaf", 10**400),
+    param("ccp_alpha", 10**400),
     param("random_state", -1),
     param("random_state", "seed"),
     param("random_state", 2**32),
@@ -293,6 +305,9 @@ PARAMETER_CASES = [
     param("class_weight", [1, 2], "'balanced', a dict"),
     param("class_weight", {0: -1.0}, "finite and not negative"),
     param("class_weight", {0: float("nan")}, "finite and not negative"),
+    param("class_weight", {0: "a", 1: 1}, "finite and not negative"),
+    param("class_weight", {0: [1.0], 1: 1}, "finite and not negative"),
+    param("class_weight", {0: 10**400}, "finite and not negative"),
     param("class_weight", {"a": 2.0}, r"The classes \[0, 1\] are not in class_weight"),
     param("categorical_features", "colour", "did you mean"),
     param("categorical_features", [2], "names column 2, but X has columns 0 to 1"),

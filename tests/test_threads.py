@@ -3,7 +3,7 @@
 import joblib
 import pytest
 
-from treefold import threads
+from treefold import DecisionTreeClassifier, threads
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +39,10 @@ def test_limits_and_backends_are_heard_at_once(monkeypatch):
         assert threads.effective_n_jobs(-1) == joblib.effective_n_jobs(-1)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert threads.effective_n_jobs(-1) == 1
+
+
+def test_any_number_of_threads_may_be_asked_for():
+    assert threads.effective_n_jobs(10**10) == threads.effective_n_jobs(10**5) < 10**4
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    model = DecisionTreeClassifier(n_jobs=10**10).fit(X, [0, 1, 0, 1])
+    assert model.predict(X).tolist() == [0, 1, 0, 1]

@@ -42,8 +42,12 @@ def is_whole(value: Any, low: int) -> bool:
 
 
 def _is_real(value: Any, low: float, high: float = math.inf) -> bool:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and low <= float(value) <= high
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return low <= float(value) <= high
+    except OverflowError:  # 10**400: float64 has no such number
+        return False
 
 
 def _is_fraction(value: Any) -> bool:

@@ -95,7 +95,7 @@ def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Tar
     if values.dtype != np.float64:
         try:
             values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"y must hold numbers to fit {owner}: {error}. Clean y, or use a classifier."
             ) from None
@@ -245,7 +245,7 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
         return None
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"sample_weight must hold numbers: {error}.") from None
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
@@ -306,7 +306,11 @@ def _multipliers_from(class_weight: dict[Any, Any], classes: NDArray[Any]) -> ND
             f"The classes {unweighted} are not in class_weight, and its keys {unknown} are not "
             "classes of y. Give class_weight the labels that y uses."
         )
-    multipliers = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    given = [class_weight.get(label, 1.0) for label in labels]
+    try:
+        multipliers = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        multipliers = np.full(len(labels), np.nan)
     if not (np.isfinite(multipliers).all() and (multipliers >= 0).all()):
         raise ParameterError(
             "class_weight must hold numbers that are finite and not negative. "

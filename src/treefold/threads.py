@@ -18,6 +18,7 @@ __all__ = ["effective_n_jobs", "map_in_threads"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_MOST = 1_024  # threads of one call; a system may refuse to start more
 _LASTING = 1.0  # seconds that a count of CPUs is good for
 _counts: dict[Hashable, tuple[float, int]] = {}  # with the time until which they are
 
@@ -57,7 +58,7 @@ def effective_n_jobs(n_jobs: Any) -> int:
     if n_jobs == 0:
         raise ParameterError("n_jobs=0 has no meaning. Give 1 for one thread, -1 for all cores.")
     count = _count_jobs(n_jobs)
-    return max(1, min(count, _openmp_limit() or count))
+    return max(1, min(count, _openmp_limit() or count, _MOST))
 
 
 def _count_jobs(n_jobs: Any) -> int:
