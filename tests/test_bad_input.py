@@ -143,6 +143,11 @@ DATA_CASES = [
         X=pd.DataFrame(X, columns=["a", "a"]),
     ),
     Case(
+        "a column number twice",
+        "Column name 0 occurs more than once",
+        X=pd.DataFrame(X, columns=[0, 0]),
+    ),
+    Case(
         "dates beyond microseconds",
         r"X holds dates or durations \(dtype datetime64\[s\]\) that are too long ago",
         X=np.array([[0], [2**54], [2**55], [1]], dtype="M8[s]"),

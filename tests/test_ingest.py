@@ -126,6 +126,18 @@ def test_a_read_only_array_is_read() -> None:
     assert_same_tree(fit(X), fit(frozen))
 
 
+@pytest.mark.parametrize("fields", ["i1, f8", "V1, f8, V7"])
+def test_the_fields_of_packed_records_are_read(fields: str) -> None:
+    records = np.zeros(X.shape, dtype=fields)
+    records["f1"] = X
+    model = fit(records["f1"])
+    assert_same_tree(fit(X), model)
+    assert_array_equal(fit(X).apply(X), model.apply(records["f1"]))
+    twin = DecisionTreeRegressor().fit(X, X[:, 0].copy(), X[:, 1].copy())
+    odd = DecisionTreeRegressor().fit(X, records["f1"][:, 0], records["f1"][:, 1])
+    assert_same_tree(twin, odd)
+
+
 def test_float64_is_not_rounded_to_float32() -> None:
     data = np.array([[1.0], [1.0 + 1e-12], [1.0 + 2e-12]])
     assert fit(data, [0, 1, 0]).predict(data).tolist() == [0, 1, 0]
@@ -209,7 +221,13 @@ def frames(data: np.ndarray) -> dict[str, Any]:
         "pandas objects": frame.astype(object),
         "pandas sparse": frame.astype(pd.SparseDtype("float64", 0.0)),
         "pandas one sparse": frame.assign(a=frame["a"].astype(pd.SparseDtype("float64", 0.0))),
+        "pandas sparse around NaN": frame.astype(pd.SparseDtype("float64", np.nan)),
+        "pandas sparse around 1": frame.astype(pd.SparseDtype("float64", 1.0)),
+        "pandas two fills": frame.astype(
+            {name: pd.SparseDtype("float64", fill) for fill, name in enumerate(NAMES)}
+        ),
         "polars": pl.DataFrame(data, schema=NAMES).fill_nan(None),
+        "polars long integers": pl.DataFrame(data, schema=NAMES).fill_nan(None).cast(pl.Int128),
         "polars integers": pl.DataFrame(data, schema=NAMES).fill_nan(None).cast(pl.Int64),
         "polars decimals": pl.DataFrame(data, schema=NAMES).fill_nan(None).cast(pl.Decimal(10, 2)),
         "pyarrow": pa.Table.from_pandas(frame),

@@ -36,15 +36,21 @@ def is_frame(X: Any) -> bool:
 
 
 def is_sparse_frame(X: Any) -> bool:
-    """Whether X is a pandas frame of sparse columns only, which is a sparse matrix with names."""
+    """Whether X is a pandas frame of sparse columns only, which is a sparse matrix with names.
+
+    Columns that leave out another number than zero are read one by one, as dense ones.
+    """
     if not hasattr(X, "sparse") or not hasattr(X, "dtypes"):
         return False
-    return len(X.columns) > 0 and all(hasattr(dtype, "fill_value") for dtype in X.dtypes)
+    return len(X.columns) > 0 and all(getattr(dtype, "fill_value", None) == 0 for dtype in X.dtypes)
 
 
 def frame_names(X: Any) -> NDArray[np.object_] | None:
     """Names of the columns, if they are text; numbers do not count as names."""
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"Column name {twice!r} occurs more than once. Give each its own name.")
     is_text = [isinstance(name, str) for name in names]
     if not any(is_text):
         return None
@@ -55,9 +61,6 @@ def frame_names(X: Any) -> NDArray[np.object_] | None:
             f"input has {types} as feature name / column name types. Rename the columns, for "
             "instance by X.columns = X.columns.astype(str)."
         )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"Column name {twice!r} occurs more than once. Give each its own name.")
     return np.array(names, dtype=object)
 
 
@@ -103,6 +106,8 @@ def _read_column(series: "nw.Series[Any]") -> Column:
 def _read_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
     import narwhals as nw  # noqa: PLC0415
 
+    if str(series.dtype) in ("Int128", "UInt128"):  # which numpy does not have
+        series = series.cast(nw.Float64())
     values = series.to_numpy()
     if values.dtype == object:  # decimals; booleans with missing values
         is_boolean = isinstance(series.dtype, nw.Boolean)

@@ -100,7 +100,8 @@ def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Tar
                 f"y must hold numbers to fit {owner}: {error}. Clean y, or use a classifier."
             ) from None
     _check_finite(values)
-    return Target(np.ascontiguousarray(values), None, _read_weights(sample_weight, n_rows))
+    values = np.require(values, requirements=["C", "A"])
+    return Target(values, None, _read_weights(sample_weight, n_rows))
 
 
 def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
@@ -261,7 +262,7 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
         )
     _check_visible(sample_weight, "sample_weight")
     _check_weights(weights)
-    return np.ascontiguousarray(weights)
+    return np.require(weights, requirements=["C", "A"])
 
 
 def _check_weights(weights: NDArray[np.float64]) -> None:
