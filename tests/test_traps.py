@@ -113,6 +113,19 @@ def test_features_of_any_scale_are_seen():
     assert shapes[0] == shapes[1] == shapes[2]
 
 
+@pytest.mark.parametrize("scale", [1e153, 1e154, 1e160, 1e200, 1e300])
+def test_importances_of_huge_targets_are_shares(scale):
+    rng = np.random.default_rng(5)
+    X, y, weights = rng.integers(0, 4, (60, 4)) * 1.0, rng.integers(1, 100, 60), rng.random(60)
+    small = DecisionTreeRegressor(max_depth=3).fit(X, y, weights)
+    for factor in (1.0, 1e-9):
+        large = DecisionTreeRegressor(max_depth=3).fit(X, scale * y, factor * weights)
+        np.testing.assert_allclose(large.feature_importances_, small.feature_importances_)
+        assert np.isfinite(large.tree_.compute_feature_importances(normalize=False)).all()
+    useless = DecisionTreeRegressor(max_depth=1).fit([[0], [0], [1], [1]], [0, scale, 0, scale])
+    assert useless.feature_importances_.tolist() == [0.0]
+
+
 def test_means_stay_inside_the_range_of_the_target():
     """Trap 10: narrow accumulators put leaf means outside the range of y."""
     n_rows = 3_000_000

@@ -4,6 +4,7 @@ Nodes are numbered in preorder, so a parent always comes before its children, an
 a loop over arrays: trees may be as deep as they have rows.
 """
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +21,7 @@ from treefold.threads import effective_n_jobs
 
 __all__ = ["Tree", "check_same_tree", "show_date"]
 
+_LARGEST = float(np.finfo(np.float64).max)
 _FORMAT = 3  # of the state
 
 
@@ -170,8 +172,28 @@ class Tree:
         array([1., 0.])
         """
         importances = self._native.feature_importances()
-        total = float(importances.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(importances.sum())
+        if not math.isfinite(total) or self.impurity.max() == _LARGEST:  # squares of huge targets
+            return self._add_up_huge_decreases(normalize)
         return importances / total if normalize and total > 0 else importances
+
+    def _add_up_huge_decreases(self, normalize: bool) -> NDArray[np.float64]:
+        """Add up `W_L*W_R/W * (m_L - m_R)^2`, of means that are scaled to be at most one."""
+        split = np.flatnonzero(self.feature >= 0)
+        left, right = self.children_left[split], self.children_right[split]
+        scale = float(np.abs(self._native.value).max())
+        means = self._native.value.ravel() / scale
+        shares = self.weighted_n_node_samples / self.weighted_n_node_samples[0]
+        decreases = shares[left] * shares[right] / shares[split] * (means[left] - means[right]) ** 2
+        importances = np.zeros(self.schema.n_columns)
+        np.add.at(importances, self.feature[split], decreases)
+        total = float(importances.sum())
+        if normalize and total > 0:
+            return importances / total
+        with np.errstate(over="ignore"):  # the largest number, as for the impurity of a node
+            importances = np.minimum(importances * scale * scale, _LARGEST)
+        return importances
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the leaf of every row.
