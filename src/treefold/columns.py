@@ -81,9 +81,10 @@ def as_numbers(values: NDArray[Any], describe: str) -> NDArray[Any]:
     """
     kind = values.dtype.kind
     if values.dtype in NATIVE_DTYPES:
-        is_regular = all(stride % values.itemsize == 0 for stride in values.strides)
+        flags = values.flags
+        is_regular = flags.forc or all(stride % values.itemsize == 0 for stride in values.strides)
         # The fields of packed records lie where the core cannot read them.
-        return values if is_regular and values.flags.aligned else values.copy(order="K")
+        return values if is_regular and flags.aligned else values.copy(order="K")
     if kind == "c":
         raise InputError(f"Complex data not supported: {describe} has dtype {values.dtype}.")
     if kind in "iu":
