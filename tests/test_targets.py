@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from treefold import (
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     DecisionTreeRegressorCV,
     InputError,
     LazyBaggingClassifier,
@@ -119,3 +120,21 @@ def test_durations_as_objects_are_labels() -> None:
 def test_odd_labels_come_back_from_a_file(y: Any, tmp_path: Path) -> None:
     save(DecisionTreeClassifier().fit(X, y), tmp_path / "model.treefold")
     assert load(tmp_path / "model.treefold").predict(X).tolist() == list(y)
+
+
+@pytest.mark.parametrize(
+    ("tree", "y", "weights"),
+    [
+        (DecisionTreeClassifier(), [0, 1, 0, 1], [1e308] * 4),
+        (DecisionTreeRegressor(), [0.0, 1.0, 0.0, 1.0], [1e308] * 4),
+        (DecisionTreeClassifier(class_weight={0: 1e308, 1: 1e308}), [0, 1, 0, 1], None),
+        (DecisionTreeClassifier(class_weight={0: 1e200}), [0, 1, 0, 1], [1e200, 1, 1, 1]),
+        (DecisionTreeRegressor(), [1e200, 1.1e200, 0.0, 0.0], [1e150] * 4),
+        (DecisionTreeRegressor(), [1e-200, 2e-200, 5e-200, 9e-200], [1e-200] * 4),
+    ],
+)
+def test_weights_that_leave_the_range_of_numbers_are_refused(tree, y, weights):
+    """They made a tree of one leaf, or means that were off by any factor."""
+    with pytest.raises(ValueError, match="Divide all weights by the same number"):
+        tree.fit([[0.0], [1.0], [2.0], [3.0]], y, weights)
+    assert not hasattr(tree, "tree_")

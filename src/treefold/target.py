@@ -20,6 +20,8 @@ from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 __all__ = ["Target", "read_class_target", "read_real_target", "select_rows"]
 
 Weights = NDArray[np.float64] | None
+_SMALLEST = float(np.finfo(np.float64).tiny)  # that float64 holds with all its digits
+_SCALE_WEIGHTS = "Divide all weights by the same number: only their ratios matter."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ def _weigh_classes(target: Target, class_weight: Any) -> Target:
         multipliers = np.where(multipliers == 0, 1.0, multipliers)
         if not weights.any():
             raise InputError("The class weights leave no row of a weight other than zero.")
+    if multipliers is not None:
+        with np.errstate(over="ignore"):
+            total = float(np.bincount(numbers, weights, target.n_classes) @ multipliers)
+        if not math.isfinite(total):
+            raise InputError(f"Weighted rows add up to more than float64 holds. {_SCALE_WEIGHTS}")
     return Target(numbers, target.classes, weights, multipliers)
 
 
@@ -101,7 +108,24 @@ def read_real_target(y: Any, sample_weight: Any, n_rows: int, owner: str) -> Tar
             ) from None
     _check_finite(values)
     values = np.require(values, requirements=["C", "A"])
-    return Target(values, None, _read_weights(sample_weight, n_rows))
+    weights = _read_weights(sample_weight, n_rows)
+    if weights is not None:
+        _check_products(weights, values)
+    return Target(values, None, weights)
+
+
+def _check_products(weights: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    """Refuse weights that take a target out of float64's range: nodes add up products."""
+    with np.errstate(over="ignore", under="ignore"):
+        products = np.abs(weights * values)
+    is_small = (products < _SMALLEST) & (weights != 0) & (values != 0)
+    is_lost = is_small | ~np.isfinite(products)
+    if is_lost.any():
+        row = int(np.argmax(is_lost))
+        raise InputError(
+            f"The weight {weights[row]} and the target {values[row]} of row {row} have a product "
+            f"that float64 does not hold. {_SCALE_WEIGHTS}"
+        )
 
 
 def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
@@ -279,6 +303,9 @@ def _check_weights(weights: NDArray[np.float64]) -> None:
         )
     if not weights.any():
         raise InputError("Sample weights must contain at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise InputError(f"sample_weight adds up to more than float64 holds. {_SCALE_WEIGHTS}")
 
 
 def _class_multipliers(class_weight: Any, target: Target) -> NDArray[np.float64] | None:
