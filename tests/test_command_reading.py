@@ -5,17 +5,15 @@ import io
 import json
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commands import LOANS, assert_mistake, fit, run, write
+from commands import LOANS, assert_mistake, fit, run, run_apart, write
 
 from treefold.command.mistakes import UserError
-from treefold.command.sniffing import CsvForm
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -93,20 +91,15 @@ def test_stdin_is_read(plain: dict[str, Any]) -> None:
     [TEXT.encode(), b"", gzip.compress(TEXT.encode())[:40]],
     ids=["good", "empty", "cut off"],
 )
-def test_the_copy_of_a_stream_is_closed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    copies: list[Any] = []
-    make_file = tempfile.TemporaryFile
-
-    def make_copy() -> Any:
-        copies.append(make_file())
-        return copies[-1]
-
-    monkeypatch.setattr("tempfile.TemporaryFile", make_copy)
+def test_the_copy_of_a_stream_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     with suppress(UserError), reading.open_rows("-") as rows:
-        assert rows.source is copies[0]
+        assert tmp_path in Path(rows.path).parents
         assert reading.read_table(rows).num_rows == len(LINES)
-    assert [copy.closed for copy in copies] == [True]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_decimal_comma_is_found_out(tmp_path: Path) -> None:
@@ -243,22 +236,42 @@ def test_the_example_has_what_the_readme_says() -> None:
     assert len(LOANS.read_text().splitlines()) == 4001
 
 
-class SlowFile(io.BytesIO):
-    """Takes its time to read on, as a disk may, while others look elsewhere."""
+SLOW = """
+import builtins, io, threading, time
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        if self.tell() > 0:
-            time.sleep(0.02)
+class Slow(io.FileIO):
+    def read(self, size=-1):
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(1)
         return super().read(size)
+
+plain = open
+builtins.open = lambda path, *more, **named: (
+    Slow(path) if str(path).endswith("slow.csv") else plain(path, *more, **named)
+)
+"""
+
+
+@pytest.mark.parametrize("form", ["a BOM", "latin-1", "gzip", "gzip and latin-1"])
+def test_a_mistake_ends_with_code_2_whoever_still_reads_ahead(tmp_path: Path, form: str) -> None:
+    path, model = tmp_path / "slow.csv", tmp_path / "m.treefold"
+    path.write_bytes(FORMS[form][0])
+    fit(path, "gut", "--cv", 3, "--model", model)
+    lines = "".join(f"{line}\n" for line in ["farbe,gut", *["ä,ja"] * 2_000_000])
+    data = lines.encode("latin-1" if "latin-1" in form else "utf8")
+    path.write_bytes(gzip.compress(data, 1) if "gzip" in form else data)
+    assert_mistake(run_apart("predict", model, path, code=SLOW), "lacks the column 'größe'")
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
-def test_batches_begin_at_the_beginning_whoever_still_reads_ahead(
-    monkeypatch: pytest.MonkeyPatch, compression: str | None
+def test_batches_begin_at_the_beginning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compression: str | None
 ) -> None:
     monkeypatch.setattr(reading, "_BLOCK", 500)
     text = "a,b\n" + "".join(f"{row},{row % 7}\n" for row in range(2000))
-    data = text.encode() if compression is None else gzip.compress(text.encode(), 0)
-    rows = reading.Rows("slow", "csv", SlowFile(data), CsvForm(), compression)
-    read = [value for batch in rows.batches(["a"]) for value in batch["a"].to_pylist()]
-    assert read == [str(row) for row in range(2000)]
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode() if compression is None else gzip.compress(text.encode(), 0))
+    with reading.open_rows(str(path)) as rows:
+        for _ in range(2):
+            read = [value for batch in rows.batches(["a"]) for value in batch["a"].to_pylist()]
+            assert read == [str(row) for row in range(2000)]

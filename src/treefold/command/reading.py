@@ -1,14 +1,13 @@
 """The rows of a file or of stdin, at once or batch by batch, all through pyarrow."""
 
-import io
-import shutil
+import codecs
+import os
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import IO, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, feather, ipc, parquet
@@ -36,9 +35,17 @@ class Rows:
 
     name: str  # for messages
     kind: str
-    source: Any  # a file that pyarrow reads
+    path: str  # of the file itself, or of a copy
     form: CsvForm
     compression: str | None
+    is_packed: bool = True  # whether what is at the path has that compression, if there is one
+
+    def open(self) -> Any:
+        """Open the file for one reader, at its beginning; CSV is UTF-8.
+
+        Nobody closes it: it is closed when its last user, maybe a thread, is gone.
+        """
+        return _open(self.path, self.compression if self.is_packed else None)
 
     @property
     def description(self) -> str:
@@ -68,8 +75,8 @@ def open_rows(path: str) -> Iterator[Rows]:
             raise UserError(_explain(error, name)) from None
         try:
             if path == "-" or not file.seekable():
-                file = _spool(file, opened.enter_context(tempfile.TemporaryFile()))
-            yield _look_at(file, name)
+                path = _copy(iter(lambda: file.read(HEAD), b""), opened)
+            yield _look_at(path, name, opened)
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -84,60 +91,82 @@ def _explain(error: OSError, name: str) -> str:
     return f"{name} cannot be read: {error.strerror or error}."
 
 
-def _spool(stream: IO[bytes], file: IO[bytes]) -> IO[bytes]:
-    """Copy a stream to a file, because it is looked at twice, and Parquet is read from its end."""
-    shutil.copyfileobj(stream, file)
-    file.seek(0)
-    return file
+def _copy(parts: Iterable[bytes], opened: ExitStack) -> str:
+    """Write a file that lasts as long as the rows do."""
+    folder = tempfile.TemporaryDirectory(prefix="treefold-", ignore_cleanup_errors=True)
+    path = os.path.join(opened.enter_context(folder), "copy")
+    with open(path, "wb") as file:
+        file.writelines(parts)
+    return path
 
 
-def _look_at(file: IO[bytes], name: str) -> Rows:
-    """Find out what a file is; it is at its beginning afterwards."""
-    compression = find_compression(file.read(8))
-    file.seek(0)
-    with _unpacked(file, compression, name) as plain:
+def _look_at(path: str, name: str, opened: ExitStack) -> Rows:
+    """Find out what a file is."""
+    with pa.OSFile(os.fsencode(path)) as plain:
+        compression = find_compression(plain.read(8))
+    with _unpacked(path, compression, name) as plain:
         head = plain.read(HEAD)
     kind = find_kind(head, name)
-    form = CsvForm()
+    rows = Rows(name, kind, path, CsvForm(), compression)
     if kind == "csv":
-        with _unpacked(file, compression, name) as plain:
+        with _unpacked(path, compression, name) as plain:
             encoding = find_encoding(plain)
         form = find_form(head, encoding, is_whole=len(head) < HEAD)
-    elif compression is not None:
-        with _unpacked(file, compression, name) as plain:
-            file, compression = io.BytesIO(plain.read()), None
-    file.seek(0)
-    return Rows(name, kind, file, form, compression)
+        rows = replace(rows, form=form)
+        if encoding == "utf8":
+            return rows
+        with _unpacked(path, compression, name) as plain, _errors_named(rows):
+            return replace(rows, path=_copy(_recode(plain, encoding), opened), is_packed=False)
+    if compression is not None:
+        with _unpacked(path, compression, name) as plain:
+            parts = iter(lambda: plain.read(HEAD), b"")
+            return replace(rows, path=_copy(parts, opened), is_packed=False)
+    return rows
+
+
+def _recode(file: Any, encoding: str) -> Iterator[bytes]:
+    """Give text in another encoding as UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    while data := file.read(HEAD):
+        yield decoder.decode(data).encode()
+    yield decoder.decode(b"", final=True).encode()
 
 
 @contextmanager
-def _unpacked(file: IO[bytes], compression: str | None, name: str) -> Iterator[Any]:
-    file.seek(0)
-    if compression is None:
-        yield file
-        return
-    stream = _unpack(file, compression)
+def _unpacked(path: str, compression: str | None, name: str) -> Iterator[Any]:
     try:
-        yield stream
+        with _open(path, compression) as stream:
+            yield stream
     except (OSError, pa.ArrowException) as error:
+        if compression is None:
+            raise
         raise UserError(f"{name} cannot be unpacked by {compression}: {shorten(error)}.") from None
+
+
+def _open(path: str, compression: str | None) -> Any:
+    """Open a file for pyarrow, which reads ahead in threads that nobody waits for.
+
+    They must not need Python: one that comes back from a slow disk when the interpreter is ending
+    takes the process down. So the file is not one of Python's, and the text is UTF-8 already.
+    """
+    file = pa.OSFile(os.fsencode(path))
+    return file if compression is None else pa.CompressedInputStream(file, compression)
 
 
 def read_table(rows: Rows) -> Any:
     """Read all rows into a pyarrow table, of which there must be at least one."""
     with _errors_named(rows):
+        file = rows.open()
         if rows.kind == "parquet":
-            table = parquet.read_table(rows.source)
+            table = parquet.read_table(file)
         elif rows.kind == "feather":
-            table = feather.read_table(rows.source)
+            table = feather.read_table(file)
         else:
-            with _lend_text(rows) as text:
-                table = csv.read_csv(
-                    text,
-                    read_options=csv.ReadOptions(encoding=rows.form.encoding),
-                    parse_options=rows.form.parse_options(),
-                    convert_options=rows.form.convert_options(),
-                )
+            table = csv.read_csv(
+                file,
+                parse_options=rows.form.parse_options(),
+                convert_options=rows.form.convert_options(),
+            )
     if table.num_rows == 0:
         raise UserError(f"{rows.name} has no rows, only column names.")
     return table.rename_columns(check_names(table.column_names, rows.name))
@@ -165,57 +194,15 @@ def _errors_named(rows: Rows) -> Iterator[None]:
         raise UserError(f"{rows.name} cannot be read as {word}: {shorten(error)}") from None
 
 
-@contextmanager
-def _lend_text(rows: Rows) -> Iterator[Any]:
-    """Give the text from its beginning; it is not read any more once this is over."""
-    rows.source.seek(0)
-    lent = _Lent(rows.source)
-    stream = pa.PythonFile(lent, mode="r")
-    try:
-        yield (
-            stream
-            if rows.compression is None
-            else pa.CompressedInputStream(stream, rows.compression)
-        )
-    finally:
-        lent.close()
-
-
-def _unpack(file: IO[bytes], compression: str) -> Any:
-    return pa.CompressedInputStream(pa.PythonFile(_Lent(file), mode="r"), compression)
-
-
-class _Lent:
-    """A file that pyarrow may read, but not close when it has seen enough.
-
-    It reads ahead in threads, which may be late: what is given back is at its end for them, so that
-    they do not take from the next reader what is his.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.closed = False
-        self._file, self._lock = file, threading.Lock()
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int = -1) -> bytes:
-        with self._lock:
-            return b"" if self.closed else self._file.read(size)
-
-    def close(self) -> None:
-        """Give the file back, open as it was."""
-        with self._lock:
-            self.closed = True
-
-
 # Batches ----------------------------------------------------------------------------------------
 
 
 def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
     options = {
         "parse_options": rows.form.parse_options(),
-        "read_options": csv.ReadOptions(encoding=rows.form.encoding, block_size=_BLOCK),
+        "read_options": csv.ReadOptions(block_size=_BLOCK),
     }
-    with _lend_text(rows) as text, csv.open_csv(text, **options) as stream:
+    with csv.open_csv(rows.open(), **options) as stream:
         names = stream.schema.names
     shown = check_names(names, rows.name)
     as_text = rows.form.convert_options(
@@ -223,16 +210,13 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
         include_columns=[name for name, new in zip(names, shown, strict=True) if new in columns],
     )
     kept = [new for new in shown if new in columns]
-    with (
-        _lend_text(rows) as text,
-        csv.open_csv(text, convert_options=as_text, **options) as stream,
-    ):
+    with csv.open_csv(rows.open(), convert_options=as_text, **options) as stream:
         for batch in stream:
             yield pa.Table.from_batches([batch]).rename_columns(kept)
 
 
 def _read_parquet(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
-    file = parquet.ParquetFile(rows.source, pre_buffer=False, buffer_size=2**16)
+    file = parquet.ParquetFile(rows.open(), pre_buffer=False, buffer_size=2**16)
     names = check_names(file.schema_arrow.names, rows.name)
     kept = [name for name in names if name in columns]
     for batch in file.iter_batches(_BATCH_ROWS, columns=kept, use_threads=False):
@@ -240,18 +224,22 @@ def _read_parquet(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _read_feather(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
-    try:
-        file = ipc.open_file(rows.source)
-    except pa.ArrowInvalid:  # the first version of the format, which comes as a whole
-        rows.source.seek(0)
-        yield from (feather.read_table(rows.source).select(list(columns)),)
-        return
-    names = check_names(file.schema.names, rows.name)
-    kept = [name for name in names if name in columns]
-    for number in range(file.num_record_batches):
-        batch = pa.Table.from_batches([file.get_batch(number)]).select(kept)
+    for table in _open_feather(rows.open()):
+        names = check_names(table.column_names, rows.name)
+        batch = table.select([name for name in names if name in columns])
         for first in range(0, batch.num_rows, _BATCH_ROWS):
             yield batch.slice(first, _BATCH_ROWS)
+
+
+def _open_feather(source: Any) -> Iterator[Any]:
+    try:
+        file = ipc.open_file(source)
+    except pa.ArrowInvalid:  # the first version of the format, which comes as a whole
+        source.seek(0)
+        yield feather.read_table(source)
+        return
+    for number in range(file.num_record_batches):
+        yield pa.Table.from_batches([file.get_batch(number)])
 
 
 _READERS = {"csv": _read_csv, "parquet": _read_parquet, "feather": _read_feather}
