@@ -104,6 +104,19 @@ def test_groups_stay_together() -> None:
     assert max(shares) - min(shares) < 0.08
 
 
+@pytest.mark.parametrize("role", ["groups", "folds"])
+@pytest.mark.parametrize("n_missing", [0, 40])
+def test_categories_are_numbered_as_their_text_is(role: str, n_missing: int) -> None:
+    texts: list[str | None] = [f"g{number}" for number in RANDOM.integers(0, 8, N_ROWS)]
+    if role == "groups":
+        texts[:n_missing] = [None] * n_missing
+    plain = pa.chunked_array([texts[:100], texts[100:]])
+    categories = pa.chunked_array([chunk.dictionary_encode() for chunk in plain.chunks])
+    expected = assert_partition(make(columns={"g": plain}, **{role: "g"}))
+    found = assert_partition(make(columns={"g": categories}, **{role: "g"}))
+    assert (found == expected).all()
+
+
 def test_repeats_make_other_folds() -> None:
     folds = make(cv=4, repeats=3)
     assert len(folds.splits) == 12

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow import types
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
@@ -111,6 +112,8 @@ def _spread(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _number(column: Any) -> Ints:
     """Number the values of a column; missing values are one group."""
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     if hasattr(encoded, "combine_chunks"):
         encoded = encoded.combine_chunks()
