@@ -1,6 +1,9 @@
 """Which rows are held out together."""
 
 import json
+import re
+from datetime import date, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ csv = pytest.importorskip("pyarrow.csv")
 
 from treefold import Table  # noqa: E402
 from treefold.command.folds import Folds, find_duplicates, make_folds  # noqa: E402
+from treefold.command.mistakes import UserError  # noqa: E402
 from treefold.command.options import FitOptions  # noqa: E402
 from treefold.command.target import Target  # noqa: E402
 
@@ -132,6 +136,34 @@ def test_time_holds_out_what_comes_later() -> None:
         assert times[train].max() < times[test].min()
     held_out = np.concatenate([test for _, test in folds.splits])
     assert len(set(held_out)) == len(held_out) > N_ROWS * 0.75
+
+
+TIMES = {
+    "dates": [date(2019, 11, 1) + timedelta(days=row // 3) for row in range(N_ROWS)],
+    "decimals": [Decimal(row // 3) / 4 for row in range(N_ROWS)],
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_time_is_what_dates_and_numbers_have(kind: str) -> None:
+    expected = make(columns={"t": np.arange(N_ROWS) // 3}, time="t").splits
+    found = make(columns={"t": TIMES[kind]}, time="t").splits
+    assert all(map(np.array_equal, [b for _, b in found], [b for _, b in expected]))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([f"{row:02}/11/2019" for row in range(N_ROWS)], "string values (first: '00/11/2019')"),
+        ([[row] for row in range(N_ROWS)], "list<item: int64> values (first: [0])"),
+        ([time(row % 24) for row in range(N_ROWS)], "time64[us] values (first: datetime.time(0"),
+        ([float("nan"), *range(1, N_ROWS)], "'t' has 1 missing values"),
+        ([None, *range(1, N_ROWS)], "'t' has 1 missing values"),
+    ],
+)
+def test_what_has_no_order_in_time_is_a_mistake(times: list[Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        make(columns={"t": times}, time="t")
 
 
 def test_a_column_may_say_the_folds() -> None:

@@ -246,12 +246,31 @@ def _follow_column(column: Any, name: str) -> Folds:
     return Folds(_to_splits(numbers, n_folds), n_folds, f"{n_folds}, as column '{name}' says")
 
 
+def _read_times(column: Any, name: str | None) -> NDArray[Any]:
+    """Read what has an order in time: dates, or numbers."""
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if types.is_decimal(kind):
+        column = column.cast("float64")
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    if not (is_number or types.is_date(kind) or types.is_timestamp(kind)):
+        first = next((value.as_py() for value in column if value.is_valid), None)
+        raise UserError(
+            f"--time: '{name}' holds {kind} values (first: {first!r}), which have no order in "
+            "time. Write dates as YYYY-MM-DD, or give a column of numbers."
+        )
+    times = np.asarray(column.to_numpy())
+    n_missing = int(np.isnan(times).sum()) if times.dtype.kind == "f" else column.null_count
+    if n_missing:
+        raise UserError(f"--time: '{name}' has {n_missing:,} missing values.")
+    return times
+
+
 def _follow_time(column: Any, options: FitOptions) -> Folds:
     """Hold out one stretch of time after the other; what comes before a stretch trains."""
     name = options.time
-    if column.null_count:
-        raise UserError(f"--time: '{name}' has {column.null_count:,} missing values.")
-    ranks = np.unique(np.asarray(column.to_numpy()), return_inverse=True)[1]
+    ranks = np.unique(_read_times(column, name), return_inverse=True)[1]
     n_folds = options.cv or DEFAULT_FOLDS
     n_rows = len(ranks)
     order = np.sort(ranks)
