@@ -3,12 +3,14 @@
 import re
 import sqlite3
 import sys
+from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any
 
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import sqlglot
@@ -81,8 +83,9 @@ def to_arrow(frame: pd.DataFrame, nan_is_null: bool) -> pa.Table:
     return pa.table(columns)
 
 
-def ask_duckdb(query: str, table: pa.Table) -> list[np.ndarray]:
+def ask_duckdb(query: str, table: pa.Table, zone: str = "UTC") -> list[np.ndarray]:
     with duckdb.connect() as connection:
+        connection.execute(f"SET TimeZone = '{zone}'")
         connection.register("t", table)
         found = connection.sql(f"SELECT * FROM ({query}) ORDER BY row").to_arrow_table()
     return [found.column(place).to_numpy() for place in range(table.num_columns, found.num_columns)]
@@ -198,6 +201,31 @@ def test_dates_are_compared_as_dates() -> None:
     dates = pa.table({"row": [0, 1, 2], "d": pa.array([18262, 18265, None], pa.date32())})
     (found,) = ask_duckdb(export_sql(model, table="t"), dates)
     assert_array_equal([0, 1, 1], found)
+
+
+@pytest.mark.parametrize("session", ["UTC", "America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+@pytest.mark.parametrize("dialect", [None, "duckdb", "postgres", "bigquery", "tsql"])
+def test_the_zone_of_the_session_does_not_matter(
+    session: str, zone: str | None, dialect: str | None, tmp_path: Any
+) -> None:
+    hours = pd.date_range("2024-01-01", periods=400, freq="h", tz=zone)
+    frame = pd.DataFrame({"d": hours})
+    model = DecisionTreeClassifier().fit(frame, np.arange(400) > 200)
+    save(model, tmp_path / "model")
+    query = export_sql(load(tmp_path / "model"), table="t", dialect=dialect)
+    if dialect is not None:
+        query = sqlglot.transpile(query, read=dialect, write="duckdb")[0]
+    (found,) = ask_duckdb(query, to_arrow(frame, True), zone=session)
+    assert_array_equal(model.predict(frame), found)
+
+
+def test_objects_with_a_zone_have_one_in_sql_too() -> None:
+    paris = timezone(timedelta(hours=1))
+    days = [datetime(2024, 1, day, tzinfo=paris) for day in (1, 3, 5, 7)]
+    for frame in (pd.DataFrame({"d": days}), pl.DataFrame({"d": days}), pa.table({"d": days})):
+        model = DecisionTreeClassifier().fit(frame, [0, 0, 1, 1])
+        assert "\"d\" > CAST('2024-01-03 23:00:00+00:00' AS TIMESTAMP WITH" in export_sql(model)
 
 
 @pytest.mark.parametrize("name", ["classes", "numbers CV", "booleans"])

@@ -7,6 +7,8 @@ categories is decided elsewhere (`treefold.schema`).
 family
     What kind of thing a column holds: "number" (booleans too), "text", "date", "duration", "other",
     or "empty" (nothing but missing values, which fits every family).
+kind
+    What a family does not tell, but databases do: "boolean" among numbers, "zoned" among dates.
 code, label
     A column of labels stores each distinct label once, and per row its index; -1 is missing.
 """
@@ -26,6 +28,7 @@ __all__ = [
     "EXACT",
     "Column",
     "Family",
+    "Kind",
     "as_numbers",
     "days",
     "fill_masked",
@@ -43,6 +46,7 @@ __all__ = [
 ]
 
 Family = Literal["number", "text", "date", "duration", "other", "empty"]
+Kind = Literal["boolean", "zoned"]
 
 # What the compiled core reads in place.
 NATIVE_DTYPES = frozenset(
@@ -67,6 +71,7 @@ class Column:
     dtype: str = ""  # as the user knows it, for messages
     # Whole numbers or booleans that missing values have made float64: gives them as they were.
     read_whole: Callable[[], "np.ma.MaskedArray[Any, Any]"] | None = None
+    kind: Kind | None = None
 
     @property
     def has_labels(self) -> bool:
@@ -167,7 +172,8 @@ def read_array_column(values: NDArray[Any], describe: str) -> Column:
     if kind in "OUS":
         return read_objects(values.astype(object), describe)
     family: Family = {"M": "date", "m": "duration"}.get(kind, "number")  # type: ignore[assignment]
-    return Column(family, as_numbers(values, describe), dtype=str(values.dtype))
+    found: Kind | None = "boolean" if kind == "b" else None
+    return Column(family, as_numbers(values, describe), dtype=str(values.dtype), kind=found)
 
 
 def read_objects(values: NDArray[Any], describe: str) -> Column:
@@ -178,13 +184,15 @@ def read_objects(values: NDArray[Any], describe: str) -> Column:
         return Column("empty", np.full(len(values), np.nan), dtype="object")
     types = set(map(type, present))
     if all(issubclass(type_, Number | np.bool_) for type_ in types):
-        return Column("number", _parse(values, missing, describe), dtype="object")
+        kind: Kind | None = "boolean" if types <= {bool, np.bool_} else None
+        return Column("number", _parse(values, missing, describe), dtype="object", kind=kind)
     if all(hasattr(type_, "toordinal") or type_ is np.datetime64 for type_ in types):
         numbers = np.full(len(values), np.nan)
         # numpy's own dates keep their unit: `days` sees which of them are too large.
         dates = np.array(present.tolist()) if types == {np.datetime64} else present.astype("M8[us]")
         numbers[~missing] = days(dates, describe)
-        return Column("date", numbers, dtype="object")
+        is_zoned = any(getattr(value, "tzinfo", None) is not None for value in present)
+        return Column("date", numbers, dtype="object", kind="zoned" if is_zoned else None)
     codes, labels = number_objects(values, missing, describe)
     is_text = all(issubclass(type_, str) for type_ in types)
     return Column("text" if is_text else "other", codes=codes, labels=labels, dtype="object")

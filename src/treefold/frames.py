@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treefold.columns import (
     Column,
     Family,
+    Kind,
     as_numbers,
     days,
     find_missing,
@@ -80,16 +81,18 @@ def _read_column(series: "nw.Series[Any]") -> Column:
     if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
         return _read_labels(series, shown)
     if isinstance(dtype, nw.Boolean) or dtype.is_numeric():
-        is_whole = isinstance(dtype, nw.Boolean) or dtype.is_integer()
-        has_lost = is_whole and series.null_count() > 0
+        kind: Kind | None = "boolean" if isinstance(dtype, nw.Boolean) else None
+        has_lost = (kind is not None or dtype.is_integer()) and series.null_count() > 0
         return Column(
             "number",
             _read_numbers(series),
             dtype=shown,
             read_whole=partial(_read_whole, series) if has_lost else None,
+            kind=kind,
         )
     if isinstance(dtype, nw.Date | nw.Datetime):
-        return Column("date", _read_days(series), dtype=shown)
+        kind = None if getattr(dtype, "time_zone", None) is None else "zoned"
+        return Column("date", _read_days(series), dtype=shown, kind=kind)
     if isinstance(dtype, nw.Duration):
         return Column("duration", _read_days(series), dtype=shown)
     describe = f"Column {series.name!r}"

@@ -70,6 +70,8 @@ def read_training(X: Any, categorical_features: Any) -> Training:
         _add_training_column(training, index, data.column(index), index in categorical)
     if isinstance(data, ArrayData) and data.family != "number":
         schema.families.update(dict.fromkeys(range(data.n_columns), data.family))
+    if isinstance(data, ArrayData) and data.array.dtype.kind == "b":
+        schema.kinds.update(dict.fromkeys(range(data.n_columns), "boolean"))
     return training
 
 
@@ -80,6 +82,8 @@ def _add_training_column(
     describe = schema.describe(index)
     if column.family != "number":
         schema.families[index] = column.family
+    if column.kind is not None:
+        schema.kinds[index] = column.kind
     if not is_categorical:
         _add_column(source, index, _plain_numbers(column, describe))
     elif _has_labels_in_float64(column):

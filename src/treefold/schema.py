@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.columns import Column, Family
+from treefold.columns import Column, Family, Kind
 from treefold.exceptions import (
     CardinalityWarning,
     ColumnMismatchError,
@@ -53,6 +53,8 @@ class Schema:
         Labels of each categorical column, by column; a label's place is its number.
     families : dict of int to str
         What a column holds, where it is not numbers.
+    kinds : dict of int to str
+        Of numbers, which were "boolean"; of dates, which were "zoned". Trees do not care; SQL does.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Schema:
     names: NDArray[np.object_] | None = None
     categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     families: dict[int, Family] = field(default_factory=dict)
+    kinds: dict[int, Kind] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:

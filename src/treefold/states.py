@@ -9,13 +9,13 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treefold.columns import Family
+from treefold.columns import Family, Kind
 from treefold.exceptions import ModelFileError
 from treefold.schema import Schema
 
 __all__ = ["schema_from_state", "schema_to_state", "take", "take_array", "take_count"]
 
-_FAMILIES = get_args(Family)
+_FAMILIES, _KINDS = get_args(Family), get_args(Kind)
 
 
 def take(state: Any, name: str, *kinds: type) -> Any:
@@ -52,12 +52,15 @@ def take_array(state: Any, name: str, dtype: DTypeLike, length: int | None) -> N
 
 def schema_to_state(schema: Schema) -> dict[str, Any]:
     """Say what the columns are."""
-    return {
+    state: dict[str, Any] = {
         "n_columns": schema.n_columns,
         "names": None if schema.names is None else [str(name) for name in schema.names],
         "categories": [[column, list(labels)] for column, labels in schema.categories.items()],
         "families": [[column, family] for column, family in schema.families.items()],
     }
+    if schema.kinds:
+        state["kinds"] = [[column, kind] for column, kind in schema.kinds.items()]
+    return state
 
 
 def schema_from_state(state: Any) -> Schema:
@@ -79,6 +82,10 @@ def schema_from_state(state: Any) -> Schema:
         if type(family) is not str or family not in _FAMILIES:
             raise ModelFileError(f"column {column} holds {family!r}, which is not known")
         schema.families[column] = cast(Family, family)
+    for column, kind in _pairs(state, "kinds", n_columns) if "kinds" in state else ():
+        if type(kind) is not str or kind not in _KINDS:
+            raise ModelFileError(f"column {column} is of kind {kind!r}, which is not known")
+        schema.kinds[column] = cast(Kind, kind)
     return schema
 
 

@@ -44,8 +44,10 @@ def export_sql(
 
     Rows get what the tree gives them, bit for bit, those on thresholds included. NULL and NaN are
     missing values; categories that the tree has not seen go where missing values go. Numbers are
-    compared as double precision, dates and times to the microsecond (in UTC). Text is compared by
-    the collation of the column, which must tell upper from lower case.
+    compared as double precision, dates and times to the microsecond: those that had a time zone at
+    fit with a moment in UTC, whatever the zone of the session; a column without one must not have
+    one in the database either. Text is compared by the collation of the column, which must tell
+    upper from lower case.
 
     Parameters
     ----------
@@ -174,7 +176,8 @@ class _Conditions:
         if split.kind == "category":
             return _write_category(name, split, is_left)
         if family == "date":
-            return _write_date(name, split, is_left)
+            is_zoned = self.tree.schema.kinds.get(split.column) == "zoned"
+            return _write_date(name, split, is_left, is_zoned)
         if family != "number":
             describe = self.tree.schema.describe(split.column)
             raise ConversionError(
@@ -211,11 +214,14 @@ def _write_category(name: str, split: Split, is_left: bool) -> str:
     )
 
 
-def _write_date(name: str, split: Split, is_left: bool) -> str:
+def _write_date(name: str, split: Split, is_left: bool, is_zoned: bool) -> str:
     if split.kind == "present":
         return f"{name} IS NOT NULL" if is_left else f"{name} IS NULL"
     moment = _last_moment(split.threshold)
-    condition = f"{name} {'<=' if is_left else '>'} TIMESTAMP '{moment}'"
+    literal = f"TIMESTAMP '{moment}'"
+    if is_zoned:
+        literal = f"CAST('{moment}+00:00' AS TIMESTAMP WITH TIME ZONE)"
+    condition = f"{name} {'<=' if is_left else '>'} {literal}"
     return f"{name} IS NULL OR {condition}" if is_left == split.missing_left else condition
 
 
