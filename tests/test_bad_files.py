@@ -129,6 +129,7 @@ WRONG: dict[str, tuple[Callable[[Model, Arrays], None], str]] = {
     "classes alike": (set_field("classes", {"$text": ["a", "a", "b"]}), "not distinct"),
     "many columns": (set_field("tree", "schema", "n_columns", 2**31 - 1), "name"),
     "a family": (set_field("tree", "schema", "families", [[0, "boat"]]), "'boat', which is not"),
+    "a kind": (set_field("tree", "schema", "kinds", [[0, "boat"]]), "kind 'boat', which is not"),
     "a column twice": (set_field("tree", "schema", "families", [[0, "text"]] * 2), "twice"),
     "fewer categories": (set_field("tree", "schema", "categories", []), "n_categories"),
     "a tag": (set_field("params", "ccp_alpha", {"$eval": "1"}), "'\\$eval' is not known"),

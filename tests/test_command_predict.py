@@ -319,6 +319,23 @@ def test_show_writes_what_the_library_exports(model: Path, form: str, tmp_path: 
         json.loads(result.out)
 
 
+@pytest.mark.parametrize("name", ["flags.csv", "flags.parquet"])
+@pytest.mark.parametrize("options", [[], ["--categorical", "flag"]])
+def test_sql_of_booleans_runs(tmp_path: Path, name: str, options: list[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    flags = [row % 3 > 0 for row in range(90)]
+    table = pa.table({"flag": flags, "y": ["ab"[flag] for flag in flags]})
+    csv.write_csv(table, tmp_path / "flags.csv")
+    parquet.write_table(table, tmp_path / "flags.parquet")
+    path, data = tmp_path / "m.treefold", tmp_path / name
+    fit(data, "y", "--cv", 3, "--model", path, *options)
+    query = run("show", path, "--format", "sql").out
+    with duckdb.connect() as connection:
+        found = connection.sql(f"SELECT {query} FROM '{data}'").fetchall()
+    assert [answer for (answer,) in found] == table["y"].to_pylist()
+    assert predict(path, data)["prediction"].to_pylist() == table["y"].to_pylist()
+
+
 def test_sql_has_dialects(model: Path) -> None:
     pytest.importorskip("sqlglot")
     assert run("show", model, "--format", "sql", "--dialect", "postgres").code == 0

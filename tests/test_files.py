@@ -78,6 +78,7 @@ def test_everything_else_is_equal_too(name: str) -> None:
     assert_array_equal(model.tree_._missing_columns, twin.tree_._missing_columns)
     schema, restored = model.tree_.schema, twin.tree_.schema
     assert (schema.categories, schema.families) == (restored.categories, restored.families)
+    assert schema.kinds == restored.kinds
     assert treefold.export_text(model) == treefold.export_text(twin)
     assert_array_equal(model.feature_importances_, twin.feature_importances_)
     attributes = {key for key in vars(model) if key.endswith("_")}

@@ -160,11 +160,24 @@ def test_names_and_labels_cannot_break_out(name: str) -> None:
         export_sql(model, dialect=dialect, method="predict_proba")
 
 
-def test_booleans_are_compared_if_they_are_cast() -> None:
-    frame = pd.DataFrame({"flag": [True, False, True], "number": [1, 2, 3]})
-    model = DecisionTreeClassifier().fit(frame, [True, False, True])
-    (found,) = ask_duckdb(export_sql(model, table="t", cast=True), to_arrow(frame, True))
-    assert_array_equal([True, False, True], found)
+@pytest.mark.parametrize("cast", [False, True])
+@pytest.mark.parametrize("dtype", [bool, "boolean", object])
+@pytest.mark.parametrize("dialect", [None, "duckdb", "postgres", "bigquery", "tsql"])
+def test_booleans_are_numbers(dialect: str | None, dtype: Any, cast: bool, tmp_path: Any) -> None:
+    flags = [True, False, True, False] if dtype is bool else [True, False, None, False]
+    frame = pd.DataFrame({"flag": pd.Series(flags, dtype=dtype), "number": [1, 2, 3, 2]})
+    model = DecisionTreeClassifier().fit(frame[["flag"]], [True, False, True, False])
+    save(model, tmp_path / "model")
+    query = export_sql(load(tmp_path / "model"), table="t", cast=cast, dialect=dialect)
+    if dialect is not None:
+        query = sqlglot.transpile(query, read=dialect, write="duckdb")[0]
+    (found,) = ask_duckdb(query, to_arrow(frame, True))
+    assert_array_equal([True, False, True, False], found)
+
+
+def test_an_array_of_booleans_is_cast() -> None:
+    model = DecisionTreeClassifier().fit(np.array([[True], [False]]), [0, 1])
+    assert 'CAST("feature_0" AS INTEGER)' in export_sql(model)
 
 
 def test_a_deep_tree_is_not_nested_deeply() -> None:

@@ -93,8 +93,6 @@ def _simplify(column: Any) -> Any:
     """Give a column a type that trees know, where that loses nothing."""
     if types.is_dictionary(column.type) and not is_text(column.type):
         return column.cast(column.type.value_type)
-    if types.is_boolean(column.type):
-        return column.cast("int8")
     if types.is_string_view(column.type):
         return column.cast("string")
     return column
@@ -114,7 +112,7 @@ def _find_fault(name: str, column: Any, is_asked: bool) -> str | None:
         return "no values"
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     is_moment = types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)
-    if not (is_number or is_moment or is_text(kind)):
+    if not (is_number or is_moment or is_text(kind) or types.is_boolean(kind)):
         return f"{kind} values"
     n_values = len(column.unique()) - (column.null_count > 0)
     if n_values == 1 and column.null_count == 0:

@@ -64,7 +64,8 @@ def export_sql(
     feature_names : sequence of str, default=None
         Names of the columns; by default those seen in fit, or "feature_0" and so on.
     cast : bool, default=False
-        Cast columns of numbers to double precision; needed if they are booleans or text.
+        Cast columns of numbers to double precision; needed if the database has them as text, or as
+        booleans that were numbers at fit. Booleans of the fit are cast anyway, to integers.
 
     Returns
     -------
@@ -184,8 +185,15 @@ class _Conditions:
                 f"{describe} holds {family}s, and node {node} splits it. SQL has no common form "
                 "for that: turn the column into numbers before fitting."
             )
-        column = f"CAST({name} AS DOUBLE PRECISION)" if self.cast else name
-        return _write_numeric(column, name, split, is_left)
+        return _write_numeric(self._read(name, split.column), name, split, is_left)
+
+    def _read(self, name: str, column: int) -> str:
+        """Write a column as a number."""
+        if self.cast:
+            return f"CAST({name} AS DOUBLE PRECISION)"
+        is_boolean = self.tree.schema.kinds.get(column) == "boolean"
+        # Not double precision: Postgres casts booleans to integers only.
+        return f"CAST({name} AS INTEGER)" if is_boolean else name
 
 
 def _write_numeric(column: str, name: str, split: Split, is_left: bool) -> str:
