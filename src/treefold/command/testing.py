@@ -25,7 +25,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         named = [target.name] + ([] if options.weights is None else [options.weights])
         batches = list(rows.batches([*converter.names, *named]))
-        name = rows.name
+        name, decimal_point = rows.name, rows.form.decimal_point
     table = pa.concat_tables(batches, promote_options="permissive") if batches else None
     if table is None or table.num_rows == 0:
         raise UserError(f"--test: {name} has no rows.")
@@ -33,10 +33,10 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
         if one not in table.column_names:
             raise UserError(f"--test: {name} has no column '{one}'.")
     table = table.filter(table[target.name].is_valid())
-    truth = _read_truth(table[target.name], target, name)
+    truth = _read_truth(table[target.name], target, name, decimal_point)
     weights = None
     if options.weights is not None:
-        column = to_numbers(table[options.weights], Place(name, options.weights, 0))
+        column = to_numbers(table[options.weights], Place(name, options.weights, 0), decimal_point)
         weights = np.asarray(column.cast("float64").to_numpy())
     X = converter.convert(table, 0)
     for text in converter.list_unseen():
@@ -50,10 +50,10 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     return {"score": score, "n_rows": len(truth), **rest}
 
 
-def _read_truth(column: Any, target: Target, file: str) -> Any:
+def _read_truth(column: Any, target: Target, file: str, decimal_point: str) -> Any:
     where = Place(file, target.name, 0)
     if not target.is_class:
-        return np.asarray(to_numbers(column, where).cast("float64").to_numpy())
+        return np.asarray(to_numbers(column, where, decimal_point).cast("float64").to_numpy())
     label_of = {str(label): label for label in target.classes}
     seen = column.cast("string").to_pylist()
     for row, text in enumerate(seen):
