@@ -205,7 +205,7 @@ def test_the_output_is_csv_or_parquet_by_its_name(
         (["--id", "nobody"], "has no column 'nobody'"),
         (["--id", "prediction"], "a column 'prediction' of their own"),
         (["-o", "answers.xlsx"], "neither in .csv nor in .parquet"),
-        (["-o", "no/folder/answers.csv"], "the folder 'no/folder' does not exist"),
+        (["-o", "no/folder/answers.csv"], "no folder 'no/folder'"),
     ],
 )
 def test_a_bad_option_is_named(model: Path, options: list[str], message: str) -> None:

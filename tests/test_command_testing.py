@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import assert_mistake, fit, run
+from commands import fit
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")

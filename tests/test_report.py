@@ -322,7 +322,7 @@ def test_what_cannot_be_reported_is_refused(tmp_path: Path) -> None:
 def test_the_command_line_refuses_before_any_work(tmp_path: Path) -> None:
     out = tmp_path / "both"
     result = run("fit", LOANS, "--target", "default", "--model", out, "--report", out)
-    assert_mistake(result, "--report and --model both name")
+    assert_mistake(result, "--model and --report both name")
     assert_mistake(run("fit", LOANS, "--target", "default", "--report", tmp_path), "directory")
 
 

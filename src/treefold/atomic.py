@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
-__all__ = ["written_atomically"]
+__all__ = ["check_writable", "written_atomically"]
 
 
 @contextmanager
@@ -19,15 +20,12 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     A link is followed; the file keeps the permissions of the one that it replaces. What is no file
     but a pipe or a device is written as it comes.
     """
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    if _is_special(path):
         with open(path, "wb") as file:
             yield file
         return
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a directory, not a file.")
-    temporary = target.with_name(f".{target.name[:100]}.{token_hex(8)}.tmp")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o666)
+    descriptor, temporary = _open_beside(target)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -40,6 +38,27 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise what `written_atomically` would raise at its beginning, and leave nothing behind."""
+    if not _is_special(path):
+        descriptor, temporary = _open_beside(Path(os.path.realpath(path)))
+        os.close(descriptor)
+        temporary.unlink()
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a pipe or a device."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def _open_beside(target: Path) -> tuple[int, Path]:
+    """Open a new file in the folder of another."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a directory, not a file", str(target))
+    temporary = target.with_name(f".{target.name[:100]}.{token_hex(8)}.tmp")
+    return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o666), temporary
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows

@@ -1,6 +1,7 @@
 """The commands `fit`, `predict` and `show`, in the order of the data.
 
     mistakes, options       what the user is told; what the user asked
+    outputs                 the files that are written: all or none
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
     target, triage          what is to be predicted; which columns are used, and why not the others
     folds, leakage          who holds out which rows; a column that gives the target away

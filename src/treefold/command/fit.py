@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from treefold import __version__, save
+from treefold import __version__
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import Study, fit_tree, read_weights
 from treefold.command.folds import make_folds
@@ -20,12 +20,14 @@ from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import FitOptions
+from treefold.command.outputs import check_outputs, written_together
 from treefold.command.reading import open_rows, read_table
-from treefold.command.report import check_report, write_report
+from treefold.command.report import check_report, make_report
 from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.triage import Chosen, choose_columns
 from treefold.command.words import write_findings
+from treefold.files import dump_bytes
 from treefold.table import Table
 
 __all__ = ["run_fit"]
@@ -60,11 +62,9 @@ def run_fit(options: FitOptions, begin: float) -> None:
     found["read"] = {"file": options.data, "kind": kind, **found["read"]}
     if options.test is not None:
         found["scores"]["rows"]["test"] = score_test_file(result, options)
-    wrote = _write(result.model, options)
-    if options.report is not None:
-        write_report(result, encoded, found, options)
-        wrote.append(f"{options.report} (the report)")
-    found["wrote"] = wrote or ["nothing; --model FILE keeps the tree, --report FILE shows it"]
+    found["wrote"] = _write(result, encoded, found, options) or [
+        "nothing; --model FILE keeps the tree, --report FILE shows it"
+    ]
     found["next"] = _suggest(found, options)
     found["work"] = {"trees": result.evidence.n_trees, "seconds": clock.split()}
     _print(found, options)
@@ -73,9 +73,10 @@ def run_fit(options: FitOptions, begin: float) -> None:
 def _check_files(options: FitOptions) -> None:
     """Refuse what would fail at the end, before any work is done."""
     check_report(options)
-    if options.model is not None and not options.model.absolute().parent.is_dir():
-        folder = options.model.parent
-        raise UserError(f"--model: '{options.model}' cannot be written: no folder '{folder}'.")
+    check_outputs(
+        {"--model": options.model, "--report": options.report},
+        {"the data": options.data, "the test file": options.test},
+    )
     if options.test is not None and options.test != "-" and not Path(options.test).exists():
         raise UserError(f"--test: '{options.test}' does not exist; check the name and the folder.")
 
@@ -156,17 +157,20 @@ def _warn(table: Table, target: Target) -> list[str]:
     ]
 
 
-def _write(model: Any, options: FitOptions) -> list[str]:
-    if options.model is None:
-        return []
-    try:
-        save(model, options.model)
-    except OSError as error:
-        reason = error.strerror or shorten(error)
-        raise UserError(f"--model: '{options.model}' cannot be written: {reason}.") from None
-    except ValueError as error:
-        raise UserError(f"--model: {shorten(error)}") from None
-    return [f"{options.model} (the model)"]
+def _write(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> list[str]:
+    """Write what is asked for; all of it is made before any of it is written."""
+    outputs: dict[str, tuple[Path, bytes]] = {}
+    if options.model is not None:
+        try:
+            outputs["--model"] = options.model, dump_bytes(result.model)
+        except ValueError as error:
+            raise UserError(f"--model: {shorten(error)}") from None
+    if options.report is not None:
+        outputs["--report"] = options.report, make_report(result, table, found, options)
+    with written_together({option: path for option, (path, _) in outputs.items()}) as files:
+        for option, file in files.items():
+            file.write(outputs[option][1])
+    return [f"{path} (the {option.strip('-')})" for option, (path, _) in outputs.items()]
 
 
 def _suggest(found: dict[str, Any], options: FitOptions) -> str:

@@ -4,11 +4,20 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-__all__ = ["UserError", "mistakes_end_with_code_2", "say", "shorten"]
+__all__ = [
+    "UserError",
+    "interrupts_wait",
+    "mistakes_end_with_code_2",
+    "note_written",
+    "say",
+    "shorten",
+]
+
+_written: list[str] = []  # by the command that runs
 
 
 class UserError(Exception):
@@ -23,6 +32,7 @@ def say(kind: str, message: str) -> None:
 @contextmanager
 def mistakes_end_with_code_2() -> Iterator[None]:
     """Turn a user's mistake into a message and exit code 2, and warnings into messages."""
+    _written.clear()
     before = _listen(signal.SIGTERM, _stop)
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -39,10 +49,31 @@ def mistakes_end_with_code_2() -> Iterator[None]:
         sys.stderr.close()
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        say("error", "interrupted; no file was changed.")
+        done = f"{' and '.join(_written)} had been written" if _written else "no file was changed"
+        say("error", f"interrupted; {done}.")
         raise SystemExit(130) from None
     finally:
         _listen(signal.SIGTERM, before)
+
+
+def note_written(paths: Iterable[object]) -> None:
+    """Remember which files are in their places, for the message of an interrupt."""
+    _written.extend(f"'{path}'" for path in paths)
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let interrupts come after what must not be done by half."""
+    came: list[int] = []
+    signals: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
+    before = [_listen(number, lambda number, _: came.append(number)) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            _listen(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def _listen(number: int, handler: Any) -> Any:

@@ -1,9 +1,6 @@
 """What `treefold predict` does: batches in, batches out, however long the file is."""
 
-import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +10,14 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from treefold import load
-from treefold.atomic import written_atomically
 from treefold.command.conversion import Converter
 from treefold.command.drawing import describe_paths
 from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import PredictOptions
+from treefold.command.outputs import check_outputs, written
 from treefold.command.reading import open_rows
 
-__all__ = ["open_model", "run_predict", "written"]
+__all__ = ["open_model", "run_predict"]
 
 _PARQUET = {".parquet", ".pq"}
 _CSV = {".csv", ".txt", ""}
@@ -28,6 +25,8 @@ _CSV = {".csv", ".txt", ""}
 
 def run_predict(options: PredictOptions) -> None:
     """Read, answer and write, one batch after the other."""
+    inputs = {"the data": options.data, "the model": str(options.model)}
+    check_outputs({"--output": options.output}, inputs)
     model = open_model(options.model)
     answerer = _Answerer(model, options)
     with open_rows(options.data) as rows:
@@ -67,20 +66,6 @@ def open_model(path: Path) -> Any:
         raise UserError(shorten(error)) from None
 
 
-@contextmanager
-def written(path: Path | None) -> Iterator[Any]:
-    """Open a file that appears when all is written; stdout if there is no path."""
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with written_atomically(path) as file:
-            yield file
-    except OSError as error:
-        raise UserError(f"'{path}' cannot be written: {error.strerror or error}.") from None
-
-
 def _check_id(batch: Any, options: PredictOptions, file: str) -> None:
     if options.id in ("prediction", "because"):
         raise UserError(f"--id: the answers have a column '{options.id}' of their own; rename it.")
@@ -100,12 +85,10 @@ def _open_writer(file: Any, schema: Any, path: Path | None) -> Any:
     return csv.CSVWriter(file, schema)
 
 
-def check_output(path: Path | None) -> None:
+def _check_output(path: Path | None) -> None:
     """Refuse names that say nothing, before any work is done."""
     if path is not None and path.suffix.lower() not in _PARQUET | _CSV:
         raise UserError(f"--output: '{path}' ends neither in .csv nor in .parquet.")
-    if path is not None and path.parent != Path() and not os.path.isdir(path.parent):
-        raise UserError(f"--output: the folder '{path.parent}' does not exist.")
 
 
 class _Answerer:
@@ -114,7 +97,7 @@ class _Answerer:
     def __init__(self, model: Any, options: PredictOptions) -> None:
         self.model, self.options = model, options
         self.classes: list[Any] = getattr(model, "classes_", np.empty(0)).tolist()
-        check_output(options.output)
+        _check_output(options.output)
         self._check_classes()
         self.is_ensemble = hasattr(model, "estimators_")
         if options.explain and self.is_ensemble:

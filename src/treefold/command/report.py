@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from treefold.command.findings import Result
-from treefold.command.mistakes import UserError, shorten
+from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.reporting import list_missing
 from treefold.table import Table
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["check_report", "make_report"]
 
 _NOT_ASKED = ("data", "jobs", "json")  # what does not change the model
 
 
 def check_report(options: FitOptions) -> None:
-    """Refuse what would fail at the end."""
+    """Refuse a report for which something is not installed."""
     if options.report is None:
         return
     missing = list_missing()
@@ -27,21 +27,13 @@ def check_report(options: FitOptions) -> None:
             f"--report needs {' and '.join(missing)}, not installed here. "
             'Install it by: pip install "treefold[report]"'
         )
-    if not options.report.absolute().parent.is_dir():
-        folder = options.report.parent
-        raise UserError(f"--report: '{options.report}' cannot be written: no folder '{folder}'.")
-    if options.report.is_dir():
-        raise UserError(f"--report: '{options.report}' is a directory, not a file.")
-    if options.model is not None and options.report.absolute() == options.model.absolute():
-        raise UserError(f"--report and --model both name '{options.report}'.")
 
 
-def write_report(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> None:
-    """Write the report of a fit."""
+def make_report(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> bytes:
+    """Make the report of a fit."""
     from treefold.reporting.material import Card, Material  # noqa: PLC0415 - extras
-    from treefold.reporting.page import write  # noqa: PLC0415
+    from treefold.reporting.page import make_page  # noqa: PLC0415
 
-    assert options.report is not None
     read = found["read"]
     card = Card(
         command=_word_command(options),
@@ -51,11 +43,7 @@ def write_report(result: Result, table: Table, found: dict[str, Any], options: F
         hash_of="file",
         parameters=dict(result.model.best_params_),
     )
-    try:
-        write(Material(dict(found), result, table, card), options.report)
-    except OSError as error:
-        reason = error.strerror or shorten(error)
-        raise UserError(f"--report: '{options.report}' cannot be written: {reason}.") from None
+    return make_page(Material(dict(found), result, table, card))
 
 
 def _hash_file(name: str) -> str:

@@ -7,7 +7,8 @@ import treefold
 from treefold import export_text
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import Format
-from treefold.command.predict import open_model, written
+from treefold.command.outputs import check_outputs, written
+from treefold.command.predict import open_model
 
 __all__ = ["run_show"]
 
@@ -16,6 +17,7 @@ def run_show(path: Path, form: Format, dialect: str | None, output: Path | None)
     """Write a model in some form."""
     if dialect is not None and form is not Format.SQL:
         raise UserError(f"--dialect is for --format sql, not for {form}.")
+    check_outputs({"--output": output}, {"the model": str(path)})
     model = open_model(path)
     try:
         text = _write(model, form, dialect)

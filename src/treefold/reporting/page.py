@@ -26,7 +26,7 @@ from treefold.reporting.profile import describe_columns
 from treefold.reporting.rules import write_rules
 from treefold.reporting.wording import clean, count
 
-__all__ = ["SECTIONS", "write"]
+__all__ = ["SECTIONS", "make_page", "write"]
 
 SECTIONS = {
     "answer": "The answer, and what to quote",
@@ -46,12 +46,13 @@ _MOST_FACTS = 400_000  # characters of the findings that the file keeps for prog
 
 def write(material: Material, path: str | os.PathLike[str]) -> None:
     """Write a report; the file is there whole or not at all."""
-    page = _write_page(material).encode()
+    page = make_page(material)
     with written_atomically(path) as file:
         file.write(page)
 
 
-def _write_page(material: Material) -> str:
+def make_page(material: Material) -> bytes:
+    """Make the file of a report."""
     script = _read("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     context = {
@@ -66,7 +67,7 @@ def _write_page(material: Material) -> str:
         "version": __version__,
         **_describe_sections(material),
     }
-    return _environment().get_template("page.html").render(context)
+    return _environment().get_template("page.html").render(context).encode()
 
 
 def _describe_sections(material: Material) -> dict[str, Any]:
