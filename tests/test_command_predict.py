@@ -204,6 +204,7 @@ def test_the_output_is_csv_or_parquet_by_its_name(
         (["--positive", "maybe"], "does not know 'maybe'"),
         (["--id", "nobody"], "has no column 'nobody'"),
         (["--id", "prediction"], "a column 'prediction' of their own"),
+        (["--proba", "--id", "probability_yes"], "a column 'probability_yes' of their own"),
         (["-o", "answers.xlsx"], "neither in .csv nor in .parquet"),
         (["-o", "no/folder/answers.csv"], "no folder 'no/folder'"),
     ],

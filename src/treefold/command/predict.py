@@ -36,7 +36,7 @@ def run_predict(options: PredictOptions) -> None:
         first = next(batches, None)
         if first is None or first.num_rows == 0:
             raise UserError(f"{rows.name} has no rows.")
-        _check_id(first, options, rows.name)
+        answerer.check_id(first, rows.name)
         n_rows = 0
         with written(options.output) as file:
             writer = None
@@ -64,13 +64,6 @@ def open_model(path: Path) -> Any:
         raise UserError(f"'{path}' cannot be read: {error.strerror or error}.") from None
     except ValueError as error:
         raise UserError(shorten(error)) from None
-
-
-def _check_id(batch: Any, options: PredictOptions, file: str) -> None:
-    if options.id in ("prediction", "because"):
-        raise UserError(f"--id: the answers have a column '{options.id}' of their own; rename it.")
-    if options.id is not None and options.id not in batch.column_names:
-        raise UserError(f"--id: {file} has no column '{options.id}'.")
 
 
 def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
@@ -120,6 +113,18 @@ class _Answerer:
                 f"its classes are '{self.classes[0]}' and '{self.classes[1]}'."
             )
 
+    def check_id(self, batch: Any, file: str) -> None:
+        """Refuse an identifier that is not there, or whose place is taken."""
+        name = self.options.id
+        if name in ("prediction", "because", *self._name_shares()):
+            raise UserError(f"--id: the answers have a column '{name}' of their own; rename it.")
+        if name is not None and name not in batch.column_names:
+            raise UserError(f"--id: {file} has no column '{name}'.")
+
+    def _name_shares(self) -> list[str]:
+        """Names of the columns of `--proba`."""
+        return [f"probability_{label}" for label in self.classes] if self.options.proba else []
+
     def _decide(self, values: NDArray[np.float64]) -> Any:
         """What rows are answered: a number, or the class that their shares speak for."""
         if not self.classes:
@@ -147,9 +152,8 @@ class _Answerer:
         if self.options.id is not None:
             columns[self.options.id] = batch[self.options.id]
         columns["prediction"] = self._decide(values)
-        if self.options.proba:
-            for place, label in enumerate(self.classes):
-                columns[f"probability_{label}"] = pa.array(values[:, place])
+        for place, name in enumerate(self._name_shares()):
+            columns[name] = pa.array(values[:, place])
         if self.reasons is not None:
             columns["because"] = self.reasons.take(pa.array(leaves))
         return pa.table(columns)
