@@ -1,6 +1,7 @@
 """`treefold fit`: what it prints, and what its options change."""
 
 import json
+from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,29 @@ def test_weights_count_and_balance_changes_the_tree(tmp_path: Path) -> None:
 def test_bad_weights_are_named(tmp_path: Path) -> None:
     path = make_data(tmp_path / "data.csv", w=np.arange(ROWS) - 5.0)
     assert_mistake(run("fit", path, "--target", "y", "--weights", "w"), "5 values that are missing")
-    assert_mistake(run("fit", path, "--target", "b", "--weights", "y"), "not numbers")
+    assert_mistake(run("fit", path, "--target", "b", "--weights", "y"), "not a number")
+
+
+@pytest.mark.parametrize("kind", ["list", "struct", "time"])
+@pytest.mark.parametrize("option", ["--groups", "--folds", "--weights", "--time"])
+def test_a_role_that_a_type_cannot_play_is_a_mistake(
+    tmp_path: Path, option: str, kind: str
+) -> None:
+    values = {"list": [1], "struct": {"k": 1}, "time": time(1)}
+    odd = [values[kind]] * ROWS
+    table = pa.table({"a": range(ROWS), "odd": odd, "y": ["u", "v"] * (ROWS // 2)})
+    parquet.write_table(table, tmp_path / "odd.parquet")
+    result = run("fit", tmp_path / "odd.parquet", "--target", "y", "--cv", 3, option, "odd")
+    assert_mistake(result, "odd")
+    assert len(result.err.splitlines()) == 1
+
+
+def test_the_row_of_a_bad_weight_is_that_of_the_file(tmp_path: Path) -> None:
+    lines = [f"{row % 7},{'ab'[row % 7 > 3]},1" for row in range(40)]
+    lines[5], lines[15] = "1,,1", "1,a,-2"
+    path = write(tmp_path / "data.csv", "x,y,w", *lines)
+    result = run("fit", path, "--target", "y", "--weights", "w")
+    assert_mistake(result, "first: -2.0, row 16 of '")
 
 
 def test_the_rule_the_depth_and_the_score_are_as_asked() -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,46 @@ def test_an_unreadable_value_is_named_with_file_row_and_column(
     assert words in result.err
     assert output.read_text() == "an old file\n"
     assert {path.name for path in tmp_path.iterdir()} == {"old.csv", "bad.csv"}
+
+
+ZONED = [f"2024-01-{day:02} 00:00:00+02:00" for day in range(1, 21)]
+FINE = [f"2024-01-{day:02} 00:00:00.123456789" for day in range(1, 21)]
+
+
+@pytest.mark.parametrize("days", [ZONED, FINE], ids=["zoned", "nanoseconds"])
+def test_dates_are_read_as_fit_reads_them(tmp_path: Path, days: list[str]) -> None:
+    lines = [f"{day},{'ab'[row > 9]}" for row, day in enumerate(days)] * 3
+    data, path = write(tmp_path / "data.csv", "day,y", *lines), tmp_path / "m.treefold"
+    fit(data, "y", "--cv", 3, "--model", path)
+    table = csv.read_csv(data)
+    assert predict(path, data)["prediction"] == table["y"]
+    parquet.write_table(table, tmp_path / "data.parquet")
+    assert predict(path, tmp_path / "data.parquet")["prediction"] == table["y"]
+    lines[12] = "garbage,a"
+    bad = write(tmp_path / "bad.csv", "day,y", *lines)
+    assert_mistake(run("predict", path, bad), "row 13, column 'day': 'garbage' is not a date")
+
+
+def test_odd_columns_of_a_binary_file_are_a_mistake(tmp_path: Path) -> None:
+    feather = pytest.importorskip("pyarrow.feather")
+    texts, path = ["u", "v"] * 30, tmp_path / "m.treefold"
+    table = pa.table({"a": range(60), "c": texts, "y": texts})
+    parquet.write_table(table, tmp_path / "good.parquet")
+    fit(tmp_path / "good.parquet", "y", "--cv", 3, "--model", path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        feather.write_feather(table.drop_columns(["c"]), tmp_path / "less.feather", version=1)
+    assert_mistake(run("predict", path, tmp_path / "less.feather"), "lacks the column 'c'")
+    lists = pa.array([[text] for text in texts])
+    parquet.write_table(table.set_column(1, "c", lists), tmp_path / "lists.parquet")
+    result = run("predict", path, tmp_path / "lists.parquet")
+    assert_mistake(result, "row 1, column 'c': \"['u']\" is not text (but list<")
+    named = table.append_column("id", lists)
+    parquet.write_table(named, tmp_path / "ids.parquet")
+    command = ["predict", path, tmp_path / "ids.parquet", "--id", "id", "-o"]
+    assert_mistake(run(*command, tmp_path / "out.csv"), "--id: 'id' holds list<")
+    assert run(*command, tmp_path / "out.parquet").code == 0
+    assert parquet.read_table(tmp_path / "out.parquet")["id"].to_pylist() == lists.to_pylist()
 
 
 def test_numbers_are_read_as_numbers_whatever_their_form(houses: Path, tmp_path: Path) -> None:

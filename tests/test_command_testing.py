@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import fit
+from commands import assert_mistake, fit, run
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -47,3 +47,32 @@ def test_a_decimal_comma_is_read_in_targets_and_weights(tmp_path: Path, weights:
         write_columns(tmp_path / name, point) for name, point in (("p.csv", "."), ("c.csv", ","))
     )
     assert score(points, "y", commas, *weights) == score(points, "y", points, *weights)
+
+
+BAD = {
+    "a weight": ({"w": [1.0] * 15 + [-1.0] * 105}, "first: -1.0, row 16 of '"),
+    "a weight that is text": ({"w": ["1"] * 15 + ["x"] * 105}, "row 16, column 'w': 'x' is not"),
+    "a class": ({"c": ["no"] * 15 + ["maybe"] * 105}, "row 16, column 'c': 'maybe' is not one of"),
+    "a number": ({"a": ["1"] * 15 + ["x"] * 105}, "row 16, column 'a': 'x' is not a number"),
+    "no target": ({"c": [""] * ROWS}, "has no row with a value of the target 'c'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_with_a_test_file_is_said_with_the_row(tmp_path: Path, what: str) -> None:
+    columns, message = BAD[what]
+    columns = {"c": list(COLUMNS["c"]), **columns}
+    if what != "no target":
+        columns["c"][:10] = [""] * 10
+    data = write_columns(tmp_path / "data.csv")
+    test = write_columns(tmp_path / "test.csv", **columns)
+    options = ["--target", "c", "--cv", 3, "--no-nested", "--weights", "w", "--drop", "y"]
+    assert_mistake(run("fit", data, *options, "--test", test), message)
+
+
+def test_a_list_as_a_target_of_the_test_file_is_a_mistake(tmp_path: Path) -> None:
+    data = write_columns(tmp_path / "data.csv")
+    lists = pa.table({**COLUMNS, "c": [["yes"]] * ROWS})
+    parquet.write_table(lists, tmp_path / "test.parquet")
+    options = ["--target", "c", "--cv", 3, "--no-nested", "--test", tmp_path / "test.parquet"]
+    assert_mistake(run("fit", data, *options), "is not text (but list<")

@@ -4,13 +4,15 @@
     outputs                 the files that are written: all or none
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
     target, triage          what is to be predicted; which columns are used, and why not the others
+    conversion              columns of other files as the model knows them
     folds, leakage          who holds out which rows; a column that gives the target away
     fitting                 the tree, with all of its evidence
     measures, thresholds    scores for people; what a threshold finds
     findings                everything about a fit, as one document: what `--json` prints
     drawing, words          the tree, the path of scores; the findings as text
     report                  the findings as one HTML file: see `treefold.reporting`
-    conversion, predict     columns of other files as the model knows them; answers, row by row
+    testing                 the score on a file of its own
+    predict                 answers, row by row
     show                    a model file as text, JSON, DOT, SQL or SVG
 
 Options and exit codes are `treefold.cli`'s.

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, types
 
-from treefold.command.mistakes import UserError
+from treefold.command.mistakes import Place, UserError
+from treefold.command.target import decode
 from treefold.command.triage import is_text
 
-__all__ = ["Converter", "Place", "to_numbers"]
+__all__ = ["Converter", "check_finite", "parse_numbers", "to_numbers", "to_text"]
 
 _SHOWN = 5
 _TRUTHS = {"true": "1", "false": "0"}
@@ -44,12 +45,12 @@ class Converter:
             raise UserError("The model was fitted without column names; predict with it in Python.")
         return [str(name) for name in names]
 
-    def convert(self, batch: Any, first_row: int) -> Any:
-        """Convert one batch; `first_row` is how many rows came before it."""
+    def convert(self, batch: Any, rows: Any) -> Any:
+        """Convert one batch; `rows` says where its rows stand in the file, from zero."""
         given = dict(zip(batch.column_names, batch.columns, strict=True))
         self._check_names(given)
         columns = {
-            name: self._convert(place, name, given[name], first_row)
+            name: self._convert(place, name, given[name], rows)
             for place, name in enumerate(self.names)
         }
         return pa.table(columns)
@@ -62,14 +63,12 @@ class Converter:
             word = "column" if len(missing) == 1 else "columns"
             raise UserError(f"{self.file} lacks the {word} {listed}{more}, which the model needs.")
 
-    def _convert(self, place: int, name: str, column: Any, first_row: int) -> Any:
-        schema = self.schema
-        if types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+    def _convert(self, place: int, name: str, column: Any, rows: Any) -> Any:
+        schema, column = self.schema, decode(column)
         family = schema.families.get(place, "number")
-        where = Place(self.file, name, first_row)
+        where = Place(self.file, name, rows)
         if family == "text":
-            column = column.cast("string")
+            column = to_text(column, where)
         elif family == "number":
             column = to_numbers(column, where, self.decimal_point)
         elif family == "date" and is_text(column.type):
@@ -92,42 +91,46 @@ class Converter:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where values come from, for messages."""
-
-    file: str
-    column: str
-    first_row: int
-
-    def refuse(self, row: int, value: Any, wanted: str) -> UserError:
-        """Say which value is not what it should be."""
-        return UserError(
-            f"{self.file}, row {self.first_row + row + 1:,}, column '{self.column}': "
-            f"{value!r} is not {wanted}. Correct it, or leave the field empty."
-        )
-
-
 def to_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:
-    """Read a column as numbers."""
-    if types.is_boolean(column.type):
-        return column.cast("int8")
-    if is_text(column.type):
-        column = _parse_numbers(column, where, decimal_point)
-    elif not (types.is_integer(column.type) or types.is_null(column.type)):
-        try:
-            column = column.cast("float64")
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise where.refuse(0, str(column[0]), f"a number (but {column.type})") from None
-    if types.is_floating(column.type):
-        is_infinite = compute.is_inf(column).combine_chunks().fill_null(False)
-        if compute.any(is_infinite).as_py():
-            row = int(np.flatnonzero(is_infinite.to_numpy(zero_copy_only=False))[0])
-            raise where.refuse(row, column[row].as_py(), "finite")
+    """Read a column as finite numbers."""
+    column = parse_numbers(column, where, decimal_point)
+    check_finite(column, where)
     return column
 
 
-def _parse_numbers(column: Any, where: Place, decimal_point: str) -> Any:
+def check_finite(column: Any, where: Place) -> None:
+    """Refuse infinities, which trees cannot tell from what is beyond all thresholds."""
+    if types.is_floating(column.type):
+        is_infinite = np.isinf(np.asarray(column.to_numpy()))
+        if is_infinite.any():
+            row = int(np.flatnonzero(is_infinite)[0])
+            raise where.refuse(row, column[row].as_py(), "finite")
+
+
+def to_text(column: Any, where: Place) -> Any:
+    """Read a column as text."""
+    try:
+        return decode(column).cast("string")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise where.refuse(0, str(column[0]), f"text (but {column.type})") from None
+
+
+def parse_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:
+    """Read a column as numbers, infinite ones included."""
+    column = decode(column)
+    if types.is_boolean(column.type):
+        return column.cast("int8")
+    if is_text(column.type):
+        return _parse_text(column, where, decimal_point)
+    if types.is_integer(column.type) or types.is_null(column.type):
+        return column
+    try:
+        return column.cast("float64")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise where.refuse(0, str(column[0]), f"a number (but {column.type})") from None
+
+
+def _parse_text(column: Any, where: Place, decimal_point: str) -> Any:
     text = compute.utf8_trim_whitespace(column)
     if decimal_point != ".":
         text = compute.replace_substring(text, decimal_point, ".")
@@ -147,12 +150,15 @@ def _parse_numbers(column: Any, where: Place, decimal_point: str) -> Any:
 
 
 def _to_dates(column: Any, where: Place) -> Any:
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+    # Trees know dates to the microsecond: digits beyond are left out, as those of a date are.
+    text = compute.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
+    kinds = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
+    for kind in kinds:
         try:
-            return column.cast(kind)
+            return text.cast(kind)
         except pa.ArrowInvalid:
             continue
-    row = _find_first(column, pa.timestamp("us"))
+    row = max(_find_first(text, kind) for kind in kinds)
     raise where.refuse(row, column[row].as_py(), "a date such as 2024-12-31") from None
 
 

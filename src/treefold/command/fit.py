@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
 from treefold import __version__
+from treefold.command.conversion import check_finite
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import Study, fit_tree, read_weights
 from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
-from treefold.command.mistakes import UserError, say, shorten
+from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.options import FitOptions
 from treefold.command.outputs import check_outputs, written_together
-from treefold.command.reading import open_rows, read_table
+from treefold.command.reading import name_file, open_rows, read_table
 from treefold.command.report import check_report, make_report
 from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
@@ -84,7 +86,7 @@ def _check_files(options: FitOptions) -> None:
 def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Result, Table]:
     """Fit, and note everything that was found out on the way."""
     n_rows = table.num_rows
-    table, target = _take_target(table, options)
+    table, target, rows = _take_target(table, options)
     chosen = choose_columns(table, options)
     found["read"] = {
         "rows": n_rows,
@@ -93,6 +95,8 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     }
     found["target"], found["columns"] = describe_target(target), describe_columns(chosen)
     found["missing"] = chosen.missing
+    for name, column in zip(chosen.columns.column_names, chosen.columns.columns, strict=True):
+        check_finite(column, Place(name_file(options.data), name, rows))
     encoded = _encode(chosen, options)
     found["warnings"] = _warn(encoded, target)
     found["hints"] = chosen.hints
@@ -105,7 +109,8 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     }
     weights = None
     if options.weights is not None:
-        weights = read_weights(table[options.weights], options.weights)
+        where = Place(name_file(options.data), options.weights, rows)
+        weights = read_weights(table[options.weights], where)
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
     result = Result(target, weights, folds.splits, study.measure, *fit_tree(study, options))
     found.update(describe_fit(result))
@@ -125,17 +130,19 @@ def _tell_nesting(result: Result, found: dict[str, Any]) -> None:
         folds["description"] += f"; merged into {n_blocks} for the nested score"
 
 
-def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target]:
-    """Leave out rows without a target."""
-    column = require_column(table, options.target, "--target")
-    if column.null_count:
-        table = table.filter(column.is_valid())
-    if table.num_rows == 0:
+def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target, NDArray[np.int64]]:
+    """Leave out rows without a target; say where the others stand in the file."""
+    is_present = require_column(table, options.target, "--target").is_valid()
+    rows = np.flatnonzero(is_present)
+    if len(rows) < table.num_rows:
+        table = table.filter(is_present)
+    if len(rows) == 0:
         raise UserError(f"Target '{options.target}' has no values at all.")
-    target = read_target(table[options.target], options.target, options.task, options.positive)
+    where = Place(name_file(options.data), options.target, rows)
+    target = read_target(table[options.target], where, options.task, options.positive)
     if options.class_weight is not None and not target.is_class:
         raise UserError("--class-weight is for classes, but the target is a number.")
-    return table, target
+    return table, target, rows
 
 
 def _encode(chosen: Chosen, options: FitOptions) -> Table:

@@ -1,6 +1,6 @@
 """The tree with all of its evidence: candidates, nested scores, importance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
+from treefold.command.conversion import parse_numbers
 from treefold.command.folds import Folds
 from treefold.command.measures import Measure
-from treefold.command.mistakes import UserError, shorten
+from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
 from treefold.model_selection.splits import Split
@@ -37,18 +38,17 @@ class Study:
     measure: Measure
 
 
-def read_weights(column: Any, name: str) -> NDArray[np.float64]:
+def read_weights(column: Any, where: Place, decimal_point: str = ".") -> NDArray[np.float64]:
     """Read the weights of rows."""
-    try:
-        weights = np.asarray(column.cast("float64").to_numpy())
-    except ValueError:
-        raise UserError(f"--weights: '{name}' holds {column.type} values, not numbers.") from None
+    where = replace(where, advice="Correct it, or leave out --weights.")
+    weights = np.asarray(parse_numbers(column, where, decimal_point).cast("float64").to_numpy())
     is_bad = ~(np.isfinite(weights) & (weights >= 0))
     if is_bad.any():
         row = int(np.flatnonzero(is_bad)[0])
         raise UserError(
-            f"--weights: '{name}' has {int(is_bad.sum()):,} values that are missing, negative or "
-            f"infinite (first: {weights[row]}, row {row + 1} of those with a target)."
+            f"--weights: '{where.column}' has {int(is_bad.sum()):,} values that are missing, "
+            f"negative or infinite (first: {weights[row]}, row {where.rows[row] + 1:,} of "
+            f"{where.file})."
         )
     return weights
 

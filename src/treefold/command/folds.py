@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import Target
+from treefold.command.target import Target, decode
 from treefold.table import Table
 
 __all__ = ["Folds", "Splits", "find_duplicates", "make_folds"]
@@ -50,7 +51,7 @@ def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) 
         return _follow_time(columns[options.time], options)
     strata = _find_strata(target)
     if options.groups is not None:
-        bundles = _number(columns[options.groups])
+        bundles = _number(columns[options.groups], "--groups", options.groups)
         name = f"groups of '{options.groups}' stay together"
         return _shuffle(bundles, strata, options, name)
     truth = strata if target.is_class else target.values
@@ -110,11 +111,15 @@ def _spread(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _number(column: Any) -> Ints:
+def _number(column: Any, option: str, name: str) -> Ints:
     """Number the values of a column; missing values are one group."""
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    try:
+        encoded = decode(column).combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise UserError(
+            f"{option}: '{name}' holds {column.type} values (first: {column[0]}), of which it "
+            "cannot be told which are the same. Give a column of text, numbers or dates."
+        ) from None
     if hasattr(encoded, "combine_chunks"):
         encoded = encoded.combine_chunks()
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False)).astype(np.int64)
@@ -239,7 +244,7 @@ def _to_splits(fold_of: Ints, n_folds: int) -> Splits:
 def _follow_column(column: Any, name: str) -> Folds:
     if column.null_count:
         raise UserError(f"--folds: '{name}' has {column.null_count:,} missing values.")
-    numbers = _number(column)
+    numbers = _number(column, "--folds", name)
     n_folds = int(numbers.max()) + 1
     if not _FEWEST_FOLDS <= n_folds <= max(_FEWEST_FOLDS, len(numbers) // 2):
         raise UserError(f"--folds: '{name}' has {n_folds:,} different values; that makes no folds.")
@@ -248,8 +253,7 @@ def _follow_column(column: Any, name: str) -> Folds:
 
 def _read_times(column: Any, name: str | None) -> NDArray[Any]:
     """Read what has an order in time: dates, or numbers."""
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decode(column)
     kind = column.type
     if types.is_decimal(kind):
         column = column.cast("float64")

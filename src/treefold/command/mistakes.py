@@ -6,9 +6,11 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 __all__ = [
+    "Place",
     "UserError",
     "interrupts_wait",
     "mistakes_end_with_code_2",
@@ -22,6 +24,23 @@ _written: list[str] = []  # by the command that runs
 
 class UserError(Exception):
     """A mistake that the user can put right; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the values of a column come from, for messages."""
+
+    file: str
+    column: str
+    rows: Any  # a range or an array: the row of the file that each value stands in, from zero
+    advice: str = "Correct it, or leave the field empty."
+
+    def refuse(self, row: int, value: Any, wanted: str) -> UserError:
+        """Say which value is not what it should be; rows are counted from one."""
+        return UserError(
+            f"{self.file}, row {self.rows[row] + 1:,}, column '{self.column}': "
+            f"{value!r} is not {wanted}. {self.advice}"
+        )
 
 
 def say(kind: str, message: str) -> None:

@@ -1,6 +1,7 @@
 """What `treefold predict` does: batches in, batches out, however long the file is."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,11 @@ def run_predict(options: PredictOptions) -> None:
         with written(options.output) as file:
             writer = None
             for batch in _chain(first, batches):
-                X = converter.convert(batch, n_rows)
+                X = converter.convert(batch, range(n_rows, n_rows + batch.num_rows))
                 answers = answerer.answer(X, batch)
-                writer = writer or _open_writer(file, answers.schema, options.output)
-                writer.write_table(answers)
+                with _refusals_named(answers.schema, options):
+                    writer = writer or _open_writer(file, answers.schema, options.output)
+                    writer.write_table(answers)
                 n_rows += batch.num_rows
             if writer is not None:
                 writer.close()
@@ -76,6 +78,21 @@ def _open_writer(file: Any, schema: Any, path: Path | None) -> Any:
     if suffix in _PARQUET:
         return parquet.ParquetWriter(file, schema)
     return csv.CSVWriter(file, schema)
+
+
+@contextmanager
+def _refusals_named(schema: Any, options: PredictOptions) -> Iterator[None]:
+    """Only the identifier can be of a type that a file has no form for."""
+    try:
+        yield
+    except pa.ArrowException:
+        if options.id is None:
+            raise
+        kind = schema.field(options.id).type
+        raise UserError(
+            f"--id: '{options.id}' holds {kind} values, which CSV has no form for. Write Parquet, "
+            "by -o answers.parquet, or take another column."
+        ) from None
 
 
 def _check_output(path: Path | None) -> None:

@@ -22,7 +22,7 @@ from treefold.command.sniffing import (
     find_kind,
 )
 
-__all__ = ["Rows", "open_rows", "read_table"]
+__all__ = ["Rows", "name_file", "open_rows", "read_table"]
 
 _BATCH_ROWS = 65_536
 _BLOCK = 2**22  # bytes of CSV that are read at one time
@@ -64,10 +64,15 @@ class Rows:
             yield from _READERS[self.kind](self, columns)
 
 
+def name_file(path: str) -> str:
+    """Call a file what messages call it."""
+    return "stdin" if path == "-" else f"'{path}'"
+
+
 @contextmanager
 def open_rows(path: str) -> Iterator[Rows]:
     """Open a file, or stdin if it is called '-'."""
-    name = "stdin" if path == "-" else f"'{path}'"
+    name = name_file(path)
     with ExitStack() as opened:
         try:
             file = sys.stdin.buffer if path == "-" else opened.enter_context(open(path, "rb"))

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import types
 
-from treefold.command.mistakes import UserError
+from treefold.command.mistakes import Place, UserError
 from treefold.command.options import Task
 
-__all__ = ["Target", "read_target", "require_column"]
+__all__ = ["Target", "decode", "read_target", "require_column"]
 
 MAX_INTEGER_CLASSES = 20  # a target of whole numbers with more distinct values is a quantity
 _SHOWN_COLUMNS = 12
@@ -38,6 +38,12 @@ class Target:
         return len(self.classes) == 2
 
 
+def decode(column: Any) -> Any:
+    """Give categories as what they stand for."""
+    is_coded = types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if is_coded else column
+
+
 def require_column(table: Any, name: str, option: str) -> Any:
     """Give a column that an option names."""
     names = table.column_names
@@ -49,13 +55,12 @@ def require_column(table: Any, name: str, option: str) -> Any:
     raise UserError(f"{option}: there is no column '{name}'.{more} The columns are: {shown}.")
 
 
-def read_target(column: Any, name: str, task: Task, positive: str | None) -> Target:
+def read_target(column: Any, where: Place, task: Task, positive: str | None) -> Target:
     """Decide what the target is, and make it an array of labels or of numbers.
 
     `column` has no missing values.
     """
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column, name = decode(column), where.column
     is_whole = types.is_integer(column.type)
     is_number = is_whole or types.is_floating(column.type) or types.is_decimal(column.type)
     _check_kind(column, name, task, is_number)
@@ -66,7 +71,7 @@ def read_target(column: Any, name: str, task: Task, positive: str | None) -> Tar
     if task is not Task.AUTO:
         is_class = task is Task.CLASSIFICATION
     if not is_class:
-        return _read_numbers(column, name)
+        return _read_numbers(column, where)
     encoded = (column if is_whole else column.cast("string")).combine_chunks().dictionary_encode()
     labels = np.array(encoded.dictionary.to_pylist())
     order = np.argsort(labels)
@@ -86,12 +91,12 @@ def _check_kind(column: Any, name: str, task: Task, is_number: bool) -> None:
         raise UserError(f"Target '{name}' holds text, not numbers; use --task classification.")
 
 
-def _read_numbers(column: Any, name: str) -> Target:
+def _read_numbers(column: Any, where: Place) -> Target:
     values = np.asarray(column.cast("float64").to_numpy())
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise UserError(f"Target '{name}' is infinite (row {row + 1} of those that have one).")
-    return Target(name, values)
+        raise where.refuse(row, float(values[row]), "finite")
+    return Target(where.column, values)
 
 
 def _with_positive(target: Target, positive: str | None) -> Target:

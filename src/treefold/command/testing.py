@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from treefold.command.conversion import Converter, Place, to_numbers
+from treefold.command.conversion import Converter, to_numbers, to_text
 from treefold.command.findings import Result
+from treefold.command.fitting import read_weights
 from treefold.command.measures import measure_answers
-from treefold.command.mistakes import UserError, say
+from treefold.command.mistakes import Place, UserError, say
 from treefold.command.options import FitOptions
 from treefold.command.reading import open_rows
 from treefold.command.target import Target
@@ -32,13 +34,17 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     for one in named:
         if one not in table.column_names:
             raise UserError(f"--test: {name} has no column '{one}'.")
-    table = table.filter(table[target.name].is_valid())
-    truth = _read_truth(table[target.name], target, name, decimal_point)
+    is_present = table[target.name].is_valid()
+    places = np.flatnonzero(is_present)
+    if len(places) == 0:
+        raise UserError(f"--test: {name} has no row with a value of the target '{target.name}'.")
+    table = table.filter(is_present)
+    truth = _read_truth(table[target.name], target, Place(name, target.name, places), decimal_point)
     weights = None
     if options.weights is not None:
-        column = to_numbers(table[options.weights], Place(name, options.weights, 0), decimal_point)
-        weights = np.asarray(column.cast("float64").to_numpy())
-    X = converter.convert(table, 0)
+        where = Place(name, options.weights, places)
+        weights = read_weights(table[options.weights], where, decimal_point)
+    X = converter.convert(table, places)
     for text in converter.list_unseen():
         say("note", f"--test: {text}")
     more = {} if weights is None else {"sample_weight": weights}
@@ -50,12 +56,12 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     return {"score": score, "n_rows": len(truth), **rest}
 
 
-def _read_truth(column: Any, target: Target, file: str, decimal_point: str) -> Any:
-    where = Place(file, target.name, 0)
+def _read_truth(column: Any, target: Target, where: Place, decimal_point: str) -> NDArray[Any]:
+    where = replace(where, advice="Correct it, or leave out the row.")
     if not target.is_class:
         return np.asarray(to_numbers(column, where, decimal_point).cast("float64").to_numpy())
     label_of = {str(label): label for label in target.classes}
-    seen = column.cast("string").to_pylist()
+    seen = to_text(column, where).to_pylist()
     for row, text in enumerate(seen):
         if text not in label_of:
             raise where.refuse(row, text, f"one of the classes {', '.join(label_of)}")

@@ -11,7 +11,7 @@ from pyarrow import compute, types
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import require_column
+from treefold.command.target import decode, require_column
 
 __all__ = ["Chosen", "choose_columns", "is_text"]
 
@@ -91,8 +91,8 @@ def _apply_roles(chosen: Chosen, table: Any, options: FitOptions) -> None:
 
 def _simplify(column: Any) -> Any:
     """Give a column a type that trees know, where that loses nothing."""
-    if types.is_dictionary(column.type) and not is_text(column.type):
-        return column.cast(column.type.value_type)
+    if not is_text(column.type):
+        return decode(column)
     if types.is_string_view(column.type):
         return column.cast("string")
     return column
