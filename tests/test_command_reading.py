@@ -222,6 +222,27 @@ def test_rows_without_a_target_are_left_out_with_a_word(tmp_path: Path) -> None:
     assert "2 rows without a target are left out" in fit(path, "y", "--cv", 3).out
 
 
+@pytest.mark.parametrize("write_file", [parquet.write_table, feather.write_feather])
+def test_nan_is_missing_as_null_is(tmp_path: Path, write_file: Any) -> None:
+    x = np.array([np.nan if i % 5 == 0 else i % 7 for i in range(90)], dtype=float)
+    y = np.array([np.nan if i % 9 == 0 else i % 7 + 0.5 for i in range(90)], dtype=float)
+    empty = np.full(90, np.nan)
+    paths = [tmp_path / "nan", tmp_path / "null"]
+    for path in paths:
+        is_nan = path.name == "nan"
+        columns = {"x": x, "empty": empty, "y": y}
+        arrays = {name: pa.array(one, from_pandas=not is_nan) for name, one in columns.items()}
+        write_file(pa.table(arrays), path)
+    nan, null = (
+        json.loads(fit(path, "y", "--cv", 3, "--json", "--test", path).out) for path in paths
+    )
+    assert nan["read"]["rows_without_target"] == 10
+    assert nan["missing"] == {"x": 0.2}
+    assert nan["columns"]["left_out"] == {"no values": ["empty"]}
+    for name in ("target", "missing", "columns", "tree", "scores"):
+        assert nan[name] == null[name]
+
+
 def test_a_class_with_one_row_is_learnt(tmp_path: Path) -> None:
     lines = [f"{i % 10},{'ab'[i % 10 > 5]}" for i in range(100)]
     path = write(tmp_path / "rare.csv", "x,y", *lines, "1000,rare")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import csv, feather, ipc, parquet
+from pyarrow import compute, csv, feather, ipc, parquet, types
 
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.sniffing import (
@@ -22,7 +22,7 @@ from treefold.command.sniffing import (
     find_kind,
 )
 
-__all__ = ["Rows", "name_file", "open_rows", "read_table"]
+__all__ = ["Rows", "name_file", "nan_to_null", "open_rows", "read_table"]
 
 _BATCH_ROWS = 65_536
 _BLOCK = 2**22  # bytes of CSV that are read at one time
@@ -174,7 +174,19 @@ def read_table(rows: Rows) -> Any:
             )
     if table.num_rows == 0:
         raise UserError(f"{rows.name} has no rows, only column names.")
-    return table.rename_columns(check_names(table.column_names, rows.name))
+    table = table.rename_columns(check_names(table.column_names, rows.name))
+    return table if rows.kind == "csv" else nan_to_null(table)
+
+
+def nan_to_null(table: Any) -> Any:
+    """Take NaN, as polars writes it, for what it is everywhere else here: a missing value."""
+    for place, column in enumerate(table.columns):
+        if types.is_floating(column.type):
+            is_nan = compute.is_nan(column)
+            if compute.any(is_nan).as_py():
+                present = compute.if_else(is_nan, pa.scalar(None, column.type), column)
+                table = table.set_column(place, table.field(place), present)
+    return table
 
 
 def check_names(names: Sequence[str], file: str) -> list[str]:

@@ -13,7 +13,7 @@ from treefold.command.fitting import read_weights
 from treefold.command.measures import measure_answers
 from treefold.command.mistakes import Place, UserError, say
 from treefold.command.options import FitOptions
-from treefold.command.reading import open_rows
+from treefold.command.reading import nan_to_null, open_rows
 from treefold.command.target import Target
 
 __all__ = ["score_test_file"]
@@ -34,6 +34,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     for one in named:
         if one not in table.column_names:
             raise UserError(f"--test: {name} has no column '{one}'.")
+    table = nan_to_null(table)
     is_present = table[target.name].is_valid()
     places = np.flatnonzero(is_present)
     if len(places) == 0:
