@@ -246,6 +246,17 @@ def test_any_score_of_scikit_learn_decides(tmp_path: Path, name: str) -> None:
     assert found["scores"]["rows"]["cross_validation"]["score"] > 0
 
 
+def test_whole_numbers_are_classes_also_as_floats(tmp_path: Path) -> None:
+    labels = np.where(np.arange(ROWS) % 10 == 3, np.nan, np.arange(ROWS) % 3 > 0)
+    path = make_data(tmp_path / "data.csv", y=pa.array(labels, from_pandas=True))
+    whole = make_data(tmp_path / "w.csv", y=pa.array(labels, from_pandas=True).cast("int64"))
+    parquet.write_table(pa.table({"y": labels, "a": np.arange(ROWS)}), tmp_path / "p.parquet")
+    for one in (path, whole, tmp_path / "p.parquet"):
+        found = fit_json(one, "y", "--cv", 3)
+        assert list(found["target"]["classes"]) == ["0", "1"]
+    assert fit_json(path, "y", "--cv", 3, "--task", "regression")["target"]["task"] == "regression"
+
+
 def test_numbers_may_be_categories(tmp_path: Path) -> None:
     codes = np.arange(ROWS) % 5
     path = make_data(tmp_path / "data.csv", code=codes)

@@ -76,3 +76,24 @@ def test_a_list_as_a_target_of_the_test_file_is_a_mistake(tmp_path: Path) -> Non
     parquet.write_table(lists, tmp_path / "test.parquet")
     options = ["--target", "c", "--cv", 3, "--no-nested", "--test", tmp_path / "test.parquet"]
     assert_mistake(run("fit", data, *options), "is not text (but list<")
+
+
+SPELLINGS = {
+    "whole numbers": (["0", "1"], [["0", "1"], ["0.0", "1.0"], ["0,0", "1,0"]]),
+    "floats": (["0.0", "1.0"], [["0", "1"], ["0.0", "1.0"]]),
+    "booleans": (["False", "True"], [["False", "True"], ["false", "true"]]),
+}
+
+
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_classes_are_known_however_they_are_spelled(tmp_path: Path, kind: str) -> None:
+    spelling, others = SPELLINGS[kind]
+    codes = (A > 0).astype(int)
+    plain = write_columns(tmp_path / "data.csv", c=[spelling[code] for code in codes])
+    expected = score(plain, "c", plain)
+    assert expected["n_rows"] == ROWS
+    for other in others:
+        point = "," if "," in other[0] else "."
+        labels = [other[code] for code in codes]
+        test = write_columns(tmp_path / "test.csv", point, c=labels)
+        assert score(plain, "c", test) == expected

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
@@ -60,7 +61,7 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
 
     `column` has no missing values.
     """
-    column, name = decode(column), where.column
+    column, name = _narrow(decode(column)), where.column
     is_whole = types.is_integer(column.type)
     is_number = is_whole or types.is_floating(column.type) or types.is_decimal(column.type)
     _check_kind(column, name, task, is_number)
@@ -80,6 +81,16 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
     counts = tuple(np.bincount(codes).tolist())
     target = Target(name, classes[codes], tuple(classes.tolist()), counts, codes=codes)
     return _with_positive(target, positive)
+
+
+def _narrow(column: Any) -> Any:
+    """Give whole numbers as such: pandas writes 0.0 and 1.0 where a value is missing."""
+    if not types.is_floating(column.type):
+        return column
+    try:
+        return column.cast("int64")
+    except pa.ArrowInvalid:
+        return column
 
 
 def _check_kind(column: Any, name: str, task: Task, is_number: bool) -> None:

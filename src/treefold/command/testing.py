@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from treefold.command.conversion import Converter, to_numbers, to_text
+from treefold.command.conversion import Converter, parse_numbers, to_numbers, to_text
 from treefold.command.findings import Result
 from treefold.command.fitting import read_weights
 from treefold.command.measures import measure_answers
@@ -62,8 +62,19 @@ def _read_truth(column: Any, target: Target, where: Place, decimal_point: str) -
     if not target.is_class:
         return np.asarray(to_numbers(column, where, decimal_point).cast("float64").to_numpy())
     label_of = {str(label): label for label in target.classes}
-    seen = to_text(column, where).to_pylist()
+    seen = _read_labels(column, target, where, decimal_point)
     for row, text in enumerate(seen):
         if text not in label_of:
             raise where.refuse(row, text, f"one of the classes {', '.join(label_of)}")
     return np.array([label_of[text] for text in seen])
+
+
+def _read_labels(column: Any, target: Target, where: Place, decimal_point: str) -> list[str]:
+    """Write the labels of a file as those of the target are written."""
+    if isinstance(target.classes[0], int):
+        numbers = parse_numbers(column, where, decimal_point).to_pylist()
+        return [str(int(one)) if one % 1 == 0 else str(one) for one in numbers]
+    labels: list[str] = to_text(column, where).to_pylist()
+    if set(target.classes) == {"false", "true"}:  # booleans, which Python spells True and False
+        return [label.lower() for label in labels]
+    return labels
