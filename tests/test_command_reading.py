@@ -131,6 +131,17 @@ def test_ten_thousand_columns(tmp_path: Path) -> None:
     assert "x77 <= 4.5" in out
 
 
+def test_lines_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_BLOCK", 2**20)
+    names = [letter * 300_000 for letter in "abcdef"]
+    lines = [",".join([f"{row % 7}.{'0' * 400_000}"] * 6) + f",{row % 7 > 3}" for row in range(8)]
+    data, model = write(tmp_path / "data.csv", ",".join([*names, "y"]), *lines), tmp_path / "m"
+    assert "8 rows, 7 columns" in fit(data, "y", "--cv", 2, "--model", model).out
+    result = run("predict", model, data)
+    assert result.code == 0, result.err
+    assert result.out.count("\n") == 9
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

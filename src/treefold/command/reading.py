@@ -25,7 +25,8 @@ from treefold.command.sniffing import (
 __all__ = ["Rows", "name_file", "nan_to_null", "open_rows", "read_table"]
 
 _BATCH_ROWS = 65_536
-_BLOCK = 2**22  # bytes of CSV that are read at one time
+_BLOCK = 2**22  # bytes of CSV that are read at one time; a line must fit in
+_LINES = 16  # a line may be so many times as long as that of the names
 _WORDS = {"csv": "CSV", "parquet": "Parquet", "feather": "Feather"}
 
 
@@ -39,6 +40,7 @@ class Rows:
     form: CsvForm
     compression: str | None
     is_packed: bool = True  # whether what is at the path has that compression, if there is one
+    first_line: int = 0  # bytes of the line of names
 
     def open(self) -> Any:
         """Open the file for one reader, at its beginning; CSV is UTF-8.
@@ -46,6 +48,11 @@ class Rows:
         Nobody closes it: it is closed when its last user, maybe a thread, is gone.
         """
         return _open(self.path, self.compression if self.is_packed else None)
+
+    def read_options(self) -> Any:
+        """Give pyarrow's options for CSV, of which a block holds whole lines."""
+        longest = min(2**31 - 1, _LINES * self.first_line)
+        return csv.ReadOptions(block_size=max(_BLOCK, longest))
 
     @property
     def description(self) -> str:
@@ -117,7 +124,8 @@ def _look_at(path: str, name: str, opened: ExitStack) -> Rows:
         with _unpacked(path, compression, name) as plain:
             encoding = find_encoding(plain)
         form = find_form(head, encoding, is_whole=len(head) < HEAD)
-        rows = replace(rows, form=form)
+        with _unpacked(path, compression, name) as plain:
+            rows = replace(rows, form=form, first_line=_measure_line(plain))
         if encoding == "utf8":
             return rows
         with _unpacked(path, compression, name) as plain, _errors_named(rows):
@@ -127,6 +135,17 @@ def _look_at(path: str, name: str, opened: ExitStack) -> Rows:
             parts = iter(lambda: plain.read(HEAD), b"")
             return replace(rows, path=_copy(parts, opened), is_packed=False)
     return rows
+
+
+def _measure_line(file: Any) -> int:
+    """Count the bytes of the first line."""
+    n_bytes = 0
+    while data := file.read(HEAD):
+        end = data.find(b"\n")
+        if end >= 0:
+            return n_bytes + int(end)
+        n_bytes += len(data)
+    return n_bytes
 
 
 def _recode(file: Any, encoding: str) -> Iterator[bytes]:
@@ -169,6 +188,7 @@ def read_table(rows: Rows) -> Any:
         else:
             table = csv.read_csv(
                 file,
+                read_options=rows.read_options(),
                 parse_options=rows.form.parse_options(),
                 convert_options=rows.form.convert_options(),
             )
@@ -217,7 +237,7 @@ def _errors_named(rows: Rows) -> Iterator[None]:
 def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
     options = {
         "parse_options": rows.form.parse_options(),
-        "read_options": csv.ReadOptions(block_size=_BLOCK),
+        "read_options": rows.read_options(),
     }
     with csv.open_csv(rows.open(), **options) as stream:
         names = stream.schema.names
