@@ -238,12 +238,22 @@ def test_the_rule_the_depth_and_the_score_are_as_asked() -> None:
     assert shallow["chosen"]["depth"] <= 2
 
 
-@pytest.mark.parametrize("name", ["roc_auc", "f1", "recall", "accuracy", "neg_log_loss"])
+@pytest.mark.parametrize(
+    "name", ["roc_auc", "average_precision", "f1", "recall", "accuracy", "neg_log_loss"]
+)
 def test_any_score_of_scikit_learn_decides(tmp_path: Path, name: str) -> None:
     path = make_data(tmp_path / "data.csv")
     found = fit_json(path, "y", "--cv", 3, "--no-nested", "--scoring", name)
     assert found["scores"]["measure"] == name
     assert found["scores"]["rows"]["cross_validation"]["score"] > 0
+
+
+@pytest.mark.parametrize("name", ["r2", "f1_samples", "neg_max_error"])
+def test_a_score_that_does_not_suit_the_target_is_named(name: str) -> None:
+    result = run("fit", LOANS, "--target", "default", "--cv", 3, "--scoring", name)
+    assert_mistake(result, f"--scoring: '{name}' does not suit the target 'default' (")
+    assert result.err.endswith("such as neg_brier_score, roc_auc, accuracy, balanced_accuracy, f1, "
+                               "neg_log_loss.\n")  # fmt: skip
 
 
 def test_whole_numbers_are_classes_also_as_floats(tmp_path: Path) -> None:

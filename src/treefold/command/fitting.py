@@ -10,7 +10,7 @@ from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
 from treefold.command.conversion import parse_numbers
 from treefold.command.folds import Folds
-from treefold.command.measures import Measure
+from treefold.command.measures import Measure, suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
@@ -88,7 +88,18 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:
-        raise UserError(shorten(error)) from error
+        raise _explain(error, study, options) from error
     if study.target.is_binary:
         model._positive = study.target.classes.index(study.target.positive)
     return model, evidence
+
+
+def _explain(error: ValueError, study: Study, options: FitOptions) -> UserError:
+    """Say which option a score of scikit-learn's, which says it in its own words, came by."""
+    is_ours = type(error).__module__ == "treefold.exceptions"
+    if is_ours or options.scoring is None:
+        return UserError(shorten(error))
+    return UserError(
+        f"--scoring: '{options.scoring}' does not suit the target '{study.target.name}' "
+        f"({shorten(error).rstrip('.')}). Take another, such as {suggest_scores(study.target)}."
+    )

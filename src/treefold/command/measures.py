@@ -11,7 +11,7 @@ from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
 
-__all__ = ["Measure", "choose_measure", "measure_answers", "name_measure"]
+__all__ = ["Measure", "choose_measure", "measure_answers", "name_measure", "suggest_scores"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,7 @@ _OF_ONE_CLASS = {
     "recall": theirs.recall_score,
     "jaccard": theirs.jaccard_score,
 }
+_OF_SHARES = ("decision_function", "predict_proba")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,16 @@ def choose_measure(target: Target, options: FitOptions) -> Measure:
     if name not in theirs.get_scorer_names():
         raise UserError(
             f"--scoring: there is no score called '{name}'. Take one of scikit-learn's, such as "
-            f"{_suggest(target)}."
+            f"{suggest_scores(target)}."
         )
     scoring: Any = name
     if name in _OF_ONE_CLASS and target.is_binary:
         scoring = theirs.make_scorer(
             _OF_ONE_CLASS[name], pos_label=target.positive, zero_division=0.0
+        )
+    if name == "average_precision" and target.is_binary:
+        scoring = theirs.make_scorer(
+            theirs.average_precision_score, response_method=_OF_SHARES, pos_label=target.positive
         )
     return name_measure(name, scoring)
 
@@ -70,7 +75,8 @@ def name_measure(name: str, scoring: Any) -> Measure:
     return Measure(name, scoring, title, -1 if name.startswith("neg_") else 1)
 
 
-def _suggest(target: Target) -> str:
+def suggest_scores(target: Target) -> str:
+    """Name scores that suit a target."""
     if not target.is_class:
         return "r2, neg_mean_absolute_error, neg_root_mean_squared_error"
     if target.is_binary:
