@@ -1,7 +1,6 @@
-"""`treefold predict` and `treefold show`: the model again, on other files."""
+"""`treefold predict`: the model again, on other files."""
 
 import io
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import GOLDEN, LOANS, assert_golden, assert_mistake, fit, run, write
+from commands import LOANS, assert_mistake, fit, run, write
 
 import treefold
 
@@ -238,6 +237,34 @@ def test_the_output_is_csv_or_parquet_by_its_name(
     assert parquet.read_table(tmp_path / "out.parquet") == answers
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_identifiers_are_copied_whatever_they_spell(model: Path, tmp_path: Path, name: str) -> None:
+    words = ["NA", "null", "NaN", "nan", "", "007", " x ", "#N/A"]
+    lines = [f"{word},{line}" for word, line in zip(words, LINES[1:], strict=False)]
+    data = write(tmp_path / "data.csv", f"country,{LINES[0]}", *lines)
+    assert run("predict", model, data, "--id", "country", "-o", tmp_path / name).code == 0
+    if name == "out.csv":
+        out = (tmp_path / name).read_text().splitlines()[1:]
+        assert [line.split(",")[0].strip('"') for line in out] == words
+    else:
+        found = parquet.read_table(tmp_path / name)["country"].to_pylist()
+        assert found == [word or None for word in words]
+
+
+def test_an_identifier_may_be_a_column_of_the_model(model: Path, tmp_path: Path) -> None:
+    place = LINES[0].split(",").index("burden")
+    rows = [line.split(",") for line in LINES[1:21]]
+    texts = []
+    for word in ("NA", ""):
+        for row in rows:
+            row[place] = word
+        data = write(tmp_path / "data.csv", LINES[0], *map(",".join, rows))
+        result = run("predict", model, data, "--id", "burden")
+        assert result.code == 0, result.err
+        texts.append(result.out.replace('"NA",', ","))
+    assert texts[0] == texts[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -337,49 +364,3 @@ main()
     assert err == words
     assert output.read_text() == "an old file\n"
     assert list(tmp_path.iterdir()) == [output]
-
-
-# show -------------------------------------------------------------------------------------------
-
-
-def test_show_is_golden(model: Path) -> None:
-    result = run("show", model)
-    assert result.code == 0, result.err
-    assert_golden("show_loans.txt", result.out)
-    assert GOLDEN.joinpath("show_loans.txt").read_text().startswith("Evaluation: neg_brier_score")
-
-
-@pytest.mark.parametrize("form", ["json", "dot", "sql", "svg"])
-def test_show_writes_what_the_library_exports(model: Path, form: str, tmp_path: Path) -> None:
-    export = getattr(treefold, f"export_{form}")
-    expected = str(export(treefold.load(model)))
-    result = run("show", model, "--format", form)
-    assert result.out.rstrip("\n") == expected.rstrip("\n")
-    assert run("show", model, "--format", form, "-o", tmp_path / "out").out == ""
-    assert (tmp_path / "out").read_text() == result.out
-    if form == "json":
-        json.loads(result.out)
-
-
-@pytest.mark.parametrize("name", ["flags.csv", "flags.parquet"])
-@pytest.mark.parametrize("options", [[], ["--categorical", "flag"]])
-def test_sql_of_booleans_runs(tmp_path: Path, name: str, options: list[str]) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    flags = [row % 3 > 0 for row in range(90)]
-    table = pa.table({"flag": flags, "y": ["ab"[flag] for flag in flags]})
-    csv.write_csv(table, tmp_path / "flags.csv")
-    parquet.write_table(table, tmp_path / "flags.parquet")
-    path, data = tmp_path / "m.treefold", tmp_path / name
-    fit(data, "y", "--cv", 3, "--model", path, *options)
-    query = run("show", path, "--format", "sql").out
-    with duckdb.connect() as connection:
-        found = connection.sql(f"SELECT {query} FROM '{data}'").fetchall()
-    assert [answer for (answer,) in found] == table["y"].to_pylist()
-    assert predict(path, data)["prediction"].to_pylist() == table["y"].to_pylist()
-
-
-def test_sql_has_dialects(model: Path) -> None:
-    pytest.importorskip("sqlglot")
-    assert run("show", model, "--format", "sql", "--dialect", "postgres").code == 0
-    assert_mistake(run("show", model, "--format", "sql", "--dialect", "klingon"), "klingon")
-    assert_mistake(run("show", model, "--dialect", "postgres"), "--dialect is for --format sql")

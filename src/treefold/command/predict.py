@@ -42,7 +42,8 @@ def run_predict(options: PredictOptions) -> None:
         with written(options.output) as file:
             writer = None
             for batch in _chain(first, batches):
-                X = converter.convert(batch, range(n_rows, n_rows + batch.num_rows))
+                places = range(n_rows, n_rows + batch.num_rows)
+                X = converter.convert(rows.with_missing(batch), places)
                 answers = answerer.answer(X, batch)
                 with _refusals_named(answers.schema, options):
                     writer = writer or _open_writer(file, answers.schema, options.output)

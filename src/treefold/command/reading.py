@@ -70,6 +70,17 @@ class Rows:
         with _errors_named(self):
             yield from _READERS[self.kind](self, columns)
 
+    def with_missing(self, batch: Any) -> Any:
+        """Take the words of CSV for missing values, such as NA, for what they mean."""
+        if self.kind != "csv":
+            return batch
+        words = pa.array(self.form.convert_options().null_values, pa.string())
+        columns = [
+            compute.if_else(compute.is_in(column, words), pa.scalar(None, pa.string()), column)
+            for column in batch.columns
+        ]
+        return pa.table(columns, names=batch.column_names)
+
 
 def name_file(path: str) -> str:
     """Call a file what messages call it."""
@@ -243,6 +254,7 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
         names = stream.schema.names
     shown = check_names(names, rows.name)
     as_text = rows.form.convert_options(
+        null_values=[""],
         column_types=dict.fromkeys(names, pa.string()),
         include_columns=[name for name, new in zip(names, shown, strict=True) if new in columns],
     )

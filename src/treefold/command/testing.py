@@ -26,7 +26,8 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     with open_rows(options.test) as rows:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         named = [target.name] + ([] if options.weights is None else [options.weights])
-        batches = list(rows.batches([*converter.names, *named]))
+        wanted = [*converter.names, *named]
+        batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
         name, decimal_point = rows.name, rows.form.decimal_point
     table = pa.concat_tables(batches, promote_options="permissive") if batches else None
     if table is None or table.num_rows == 0:

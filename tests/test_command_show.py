@@ -1,0 +1,64 @@
+"""`treefold show`: a model file in other forms."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import GOLDEN, LOANS, assert_golden, assert_mistake, fit, run
+
+import treefold
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "loans.treefold"
+    fit(LOANS, "default", "--cv", 3, "--model", path)
+    return path
+
+
+def test_show_is_golden(model: Path) -> None:
+    result = run("show", model)
+    assert result.code == 0, result.err
+    assert_golden("show_loans.txt", result.out)
+    assert GOLDEN.joinpath("show_loans.txt").read_text().startswith("Evaluation: neg_brier_score")
+
+
+@pytest.mark.parametrize("form", ["json", "dot", "sql", "svg"])
+def test_show_writes_what_the_library_exports(model: Path, form: str, tmp_path: Path) -> None:
+    export = getattr(treefold, f"export_{form}")
+    expected = str(export(treefold.load(model)))
+    result = run("show", model, "--format", form)
+    assert result.out.rstrip("\n") == expected.rstrip("\n")
+    assert run("show", model, "--format", form, "-o", tmp_path / "out").out == ""
+    assert (tmp_path / "out").read_text() == result.out
+    if form == "json":
+        json.loads(result.out)
+
+
+@pytest.mark.parametrize("name", ["flags.csv", "flags.parquet"])
+@pytest.mark.parametrize("options", [[], ["--categorical", "flag"]])
+def test_sql_of_booleans_runs(tmp_path: Path, name: str, options: list[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    flags = [row % 3 > 0 for row in range(90)]
+    table = pa.table({"flag": flags, "y": ["ab"[flag] for flag in flags]})
+    csv.write_csv(table, tmp_path / "flags.csv")
+    parquet.write_table(table, tmp_path / "flags.parquet")
+    path, data = tmp_path / "m.treefold", tmp_path / name
+    fit(data, "y", "--cv", 3, "--model", path, *options)
+    query = run("show", path, "--format", "sql").out
+    with duckdb.connect() as connection:
+        found = connection.sql(f"SELECT {query} FROM '{data}'").fetchall()
+    assert [answer for (answer,) in found] == table["y"].to_pylist()
+    answers = run("predict", path, data).out.splitlines()[1:]
+    assert [answer.strip('"') for answer in answers] == table["y"].to_pylist()
+
+
+def test_sql_has_dialects(model: Path) -> None:
+    pytest.importorskip("sqlglot")
+    assert run("show", model, "--format", "sql", "--dialect", "postgres").code == 0
+    assert_mistake(run("show", model, "--format", "sql", "--dialect", "klingon"), "klingon")
+    assert_mistake(run("show", model, "--dialect", "postgres"), "--dialect is for --format sql")
