@@ -350,6 +350,26 @@ def test_many_folds_are_merged_for_the_nested_score(tmp_path: Path, target: str,
     assert ("a single row cannot be shuffled" in out) == (cv == 80)
 
 
+def test_names_and_categories_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    odd = "a\nb\x1b[31m\u202e"
+    labels = np.where(np.arange(ROWS) % 3 > 0, odd, "x\ty")
+    table = pa.table({odd: labels, "gone\r": ["one"] * ROWS, "y\x1b": labels})
+    parquet.write_table(table, tmp_path / "odd.parquet")
+    path = tmp_path / "m.treefold"
+    out = fit(tmp_path / "odd.parquet", "y\x1b", "--cv", 3, "--model", path).out
+    rules = run("show", path).out
+    reasons = run("predict", path, tmp_path / "odd.parquet", "--explain").out
+    error = run("fit", tmp_path / "odd.parquet", "--target", odd, "--weights", "gone\r").err
+    for text in (out, rules, error):
+        assert all(line.isprintable() for line in text.split("\n"))
+    assert "├ a\\u000ab\\u001b[31m\\u202e is" in out
+    assert "a\\u000ab\\u001b[31m\\u202e is" in reasons
+    assert "|--- a\\u000ab\\u001b[31m\\u202e in" in rules
+    assert error.count("\n") == 1
+    model = treefold.load(path)
+    assert model.predict(table.select([odd])).tolist() == labels.tolist()
+
+
 def test_a_terminal_gets_bold_labels_and_no_colour_if_it_wants_none(tmp_path: Path) -> None:
     path = make_data(tmp_path / "data.csv")
     y = csv.read_csv(path)["y"].to_pylist()

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from treefold.command.target import Target
+from treefold.export.cleaning import reveal
 from treefold.export.walk import Split
 from treefold.export.words import Wording
 from treefold.model import Tree
@@ -23,6 +24,11 @@ class _Brief(Wording):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model, None, None, 0)
+
+    def sides(self, node: int) -> tuple[str, str]:
+        """What goes left in a node, and what goes right, on one line each."""
+        left, right = super().sides(node)
+        return reveal(left), reveal(right)
 
     def _sides(self, node: int, split: Split) -> tuple[str, str]:
         name = self.name(split.column)

@@ -44,8 +44,10 @@ class Place:
 
 
 def say(kind: str, message: str) -> None:
-    """Write one message to stderr: 'kind: message'."""
-    sys.stderr.write(f"{kind}: {message}\n")
+    """Write one message to stderr: 'kind: message', on one line whatever names it holds."""
+    from treefold.export.cleaning import reveal  # noqa: PLC0415 - with numpy; help has to be fast
+
+    sys.stderr.write(f"{kind}: {reveal(message)}\n")
 
 
 @contextmanager
@@ -60,7 +62,7 @@ def mistakes_end_with_code_2() -> Iterator[None]:
                 yield
             finally:
                 for message in dict.fromkeys(str(warning.message) for warning in caught):
-                    say("warning", message)
+                    say("warning", " ".join(message.splitlines()))
     except UserError as error:
         say("error", str(error))
         raise SystemExit(2) from None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
+from treefold.export.cleaning import reveal
 
 __all__ = ["write_findings"]
 
@@ -27,6 +28,7 @@ _NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves"}
 
 def write_findings(found: Document, width: int) -> list[Line]:
     """Word everything, in the order in which people ask."""
+    found = _reveal(found)
     room = width - _LABEL
     prose: list[Line] = [
         ("Target", _word_target(found["target"])),
@@ -49,6 +51,17 @@ def write_findings(found: Document, width: int) -> list[Line]:
     lines += _hang("Wrote", found["wrote"])
     lines.append(("Next", found["next"]))
     return lines
+
+
+def _reveal(value: Any) -> Any:
+    """Let no name or category that holds a line break or a code of the terminal act as one."""
+    if isinstance(value, str):
+        return reveal(value)
+    if isinstance(value, dict):
+        return {_reveal(name): _reveal(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_reveal(item) for item in value]
+    return value
 
 
 def _wrap(lines: list[Line], room: int) -> list[Line]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from treefold.export.cleaning import reveal
 from treefold.export.walk import check_count, subtree_depths, walk
 from treefold.export.words import Steadiness, Wording
 from treefold.stability import CAUTION
@@ -78,11 +79,11 @@ def export_text(
             lines.append(_indent(visit.depth - 1, spacing) + heading)
         if visit.is_leaf:
             more = "" if steadiness is None else f"  [{steadiness.leaf(node)}]"
-            lines.append(indent + wording.leaf(node, show_weights) + more)
+            lines.append(indent + reveal(wording.leaf(node, show_weights)) + more)
         elif visit.is_beyond:
             lines.append(f"{indent} truncated branch of depth {heights[node] + 1}")
         else:
-            to_left, to_right = wording.sides(node)
+            to_left, to_right = map(reveal, wording.sides(node))
             more = "" if steadiness is None else f"  [{steadiness.split(node)}]"
             headings[node] = (f" {to_left}{more}", f" {to_right}")
     if steadiness is not None:

@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-__all__ = ["clean", "shorten"]
+__all__ = ["clean", "reveal", "shorten"]
 
 _LONGEST = 300  # characters of anything that is shown
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -12,7 +12,13 @@ _JOINERS = "\u200c\u200d"  # some scripts cannot be written without them
 
 def clean(value: Any, most: int = _LONGEST) -> str:
     """Write a value on one line; what cannot be seen, such as marks of direction, by its code."""
-    text = shorten(str(value), most)
+    return reveal(shorten(str(value), most))
+
+
+def reveal(text: str) -> str:
+    """Write what cannot be seen by its code."""
+    if text.isprintable():
+        return text
     return "".join(letter if _is_visible(letter) else f"\\u{ord(letter):04x}" for letter in text)
 
 
