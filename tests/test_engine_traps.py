@@ -260,8 +260,11 @@ def test_a_tree_that_a_thread_holds_at_exit_is_no_leak():
     assert result.stderr == ""
 
 
-def test_weights_may_lift_a_target_beyond_float64():
+def test_weights_may_not_lift_a_target_beyond_float64():
     X, y = [[0.0], [1.0], [2.0], [3.0]], [1.7e308, 1.6e308, -1.6e308, -1.7e308]
-    model = DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=[3.0, 2.0, 3.0, 2.0])
+    weights = np.array([3.0, 2.0, 3.0, 2.0])
+    with pytest.raises(ValueError, match="Divide all weights by the same number"):
+        DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=weights)
+    model = DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=weights / 4)
     assert model.tree_.threshold[0] == 1.5
-    assert np.isfinite(model.predict(X)).all()
+    np.testing.assert_allclose(model.predict(X[:1]), [1.66e308], rtol=1e-15)

@@ -35,11 +35,11 @@ def test_strengths_are_geometric_midpoints():
     alphas = np.array([0.0, 0.0, 1.0, 4.0, 4.0, 9.0])
     strengths, n_leaves = find_strengths(alphas, np.array([9, 8, 5, 4, 3, 1]))
     assert strengths.tolist() == [0, 2, 6, 90]
-    assert n_leaves.tolist() == [8, 5, 3, 1]
-    for nothing in (np.array([0.0]), np.array([0.0, 0.0])):
-        strengths, n_leaves = find_strengths(nothing, np.array([2, 1][-len(nothing) :]))
+    assert n_leaves.tolist() == [9, 5, 3, 1]  # a strength of zero takes nothing away
+    for leaves in ([1], [2, 1]):
+        strengths, n_leaves = find_strengths(np.zeros(len(leaves)), np.array(leaves))
         assert strengths.tolist() == [0.0]
-        assert n_leaves.tolist() == [1]
+        assert n_leaves.tolist() == leaves[:1]
 
 
 def test_strengths_survive_extreme_alphas():
