@@ -8,10 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection as theirs
-from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.model_selection._validation import (
     _aggregate_score_dicts,
     _check_is_permutation,
@@ -21,16 +18,14 @@ from sklearn.model_selection._validation import (
     _warn_or_raise_about_fit_failures,
 )
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import indexable
 from sklearn.utils._param_validation import StrOptions, make_constraint, validate_params
-from sklearn.utils.metaestimators import _safe_split
 
 from treefold.family import Sharing
 from treefold.model_selection.candidates import find_tree
 from treefold.model_selection.engine import Engine, Result
 from treefold.model_selection.judging import Judge
 from treefold.model_selection.lazy_engine import LazyEngine, is_lazy
-from treefold.model_selection.routing import route
+from treefold.model_selection.other_estimators import ask_scikit_learn
 from treefold.model_selection.splits import Split
 from treefold.model_selection.study import open_study
 from treefold.scoring import resolve_scoring
@@ -172,7 +167,7 @@ def cross_validate(
     """
     asked = dict(locals())
     if find_tree(estimator) is None and not is_lazy(estimator):
-        return _ask_scikit_learn(asked)
+        return ask_scikit_learn(asked)
     if return_predictions is not None and not hasattr(estimator, return_predictions):
         raise AttributeError(
             f"{type(estimator).__name__!r} has no {return_predictions!r}, which "
@@ -230,50 +225,6 @@ def _summarise(
 def _list_indices(splits: Sequence[Split]) -> dict[str, tuple[Any, ...]]:
     train, test = zip(*(split.pair for split in splits), strict=True)
     return {"train": train, "test": test}
-
-
-def _ask_scikit_learn(asked: Arguments) -> dict[str, Any]:
-    """Let scikit-learn evaluate an estimator that is not ours, and add what it does not give."""
-    method = asked["return_predictions"]
-    known = inspect.signature(theirs.cross_validate).parameters
-    passed = {name: value for name, value in asked.items() if name in known}
-    passed["return_estimator"] |= method is not None
-    passed["return_indices"] |= method is not None
-    answer: dict[str, Any] = theirs.cross_validate(**passed)
-    if method is not None:
-        answer["predictions"] = _predict_each(answer, asked["X"], method)
-    for name in ("estimator", "indices"):
-        if not asked[f"return_{name}"]:
-            answer.pop(name, None)
-    if asked["return_final_estimator"]:
-        answer["final_estimator"] = clone(asked["estimator"]).fit(
-            asked["X"], asked["y"], **_route_fit(asked)
-        )
-    if asked["return_work"]:
-        answer["work"] = {"mode": "scikit-learn"}
-    return answer
-
-
-def _predict_each(answer: dict[str, Any], X: Any, method: str) -> list[Any]:
-    """Predict the test rows of each split; None where the fit has failed."""
-    (rows,) = indexable(X)
-    predictions: list[Any] = []
-    splits = zip(answer["indices"]["train"], answer["indices"]["test"], strict=True)
-    for fitted, (train, test) in zip(answer["estimator"], splits, strict=True):
-        held_out, _ = _safe_split(fitted, rows, None, test, train)
-        try:
-            predictions.append(getattr(fitted, method)(held_out))
-        except NotFittedError:
-            predictions.append(None)
-    return predictions
-
-
-def _route_fit(asked: Arguments) -> Mapping[str, Any]:
-    estimator = asked["estimator"]
-    cv = check_cv(asked["cv"], asked["y"], classifier=is_classifier(estimator))
-    scorer = resolve_scoring(estimator, asked["scoring"], asked["error_score"]).scorer
-    options = {"cv": cv, "estimator": estimator, "scorer": scorer}
-    return route("cross_validate", asked["params"], asked["groups"], **options).fit
 
 
 @_check_as(theirs.cross_val_score)  # type: ignore[untyped-decorator]
