@@ -270,6 +270,17 @@ def test_whole_numbers_are_classes_also_as_floats(tmp_path: Path) -> None:
     assert fit_json(path, "y", "--cv", 3, "--task", "regression")["target"]["task"] == "regression"
 
 
+def test_large_whole_numbers_are_targets_and_weights(tmp_path: Path) -> None:
+    large = 2**53 + 1 + np.arange(ROWS, dtype=np.int64)
+    path = tmp_path / "large.parquet"
+    columns = {"y": large.astype(float) * 64, "a": np.arange(ROWS) % 7, "w": large}
+    parquet.write_table(pa.table(columns), path)
+    found = fit_json(path, "y", "--cv", 3, "--weights", "w")
+    assert found["target"]["task"] == "regression"
+    whole = fit_json(path, "w", "--cv", 3, "--drop", "y")
+    assert whole["target"]["task"] == "regression"
+
+
 def test_numbers_may_be_categories(tmp_path: Path) -> None:
     codes = np.arange(ROWS) % 5
     path = make_data(tmp_path / "data.csv", code=codes)

@@ -98,6 +98,24 @@ def test_if_one_file_cannot_be_put_in_its_place_none_is(
     assert list_files(tmp_path) == {"m.treefold": b"an old file\n"}
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_if_one_file_does_not_reach_the_disk_none_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: int
+) -> None:
+    calls: list[int] = []
+
+    def refuse(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == which + 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    files = ("--model", tmp_path / "m.treefold", "--report", tmp_path / "r.html")
+    result = run("fit", LOANS, *FIT, *files)
+    assert_mistake(result, "cannot be written: No space left on device.")
+    assert list_files(tmp_path) == {}
+
+
 INTERRUPTED = """
 import os, signal, sys
 import treefold.command.fit as command

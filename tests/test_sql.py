@@ -233,6 +233,15 @@ def test_the_zone_of_the_session_does_not_matter(
     assert_array_equal(model.predict(frame), found)
 
 
+def test_booleans_are_cast_to_integers_whatever_else_is_cast() -> None:
+    frame = pd.DataFrame({"flag": [True, False, True, False], "x": [1.0, 2.0, 3.0, 4.0]})
+    model = DecisionTreeClassifier().fit(frame, [0, 1, 0, 2])
+    query = export_sql(model, cast=True)
+    assert 'CAST("flag" AS INTEGER)' in query
+    assert 'CAST("flag" AS DOUBLE' not in query
+    assert 'CAST("x" AS DOUBLE PRECISION)' in query
+
+
 def test_objects_with_a_zone_have_one_in_sql_too() -> None:
     paris = timezone(timedelta(hours=1))
     days = [datetime(2024, 1, day, tzinfo=paris) for day in (1, 3, 5, 7)]

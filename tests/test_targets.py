@@ -138,3 +138,8 @@ def test_weights_that_leave_the_range_of_numbers_are_refused(tree, y, weights):
     with pytest.raises(ValueError, match="Divide all weights by the same number"):
         tree.fit([[0.0], [1.0], [2.0], [3.0]], y, weights)
     assert not hasattr(tree, "tree_")
+
+
+def test_a_target_may_be_smaller_than_any_weight_could_make_it():
+    tree = DecisionTreeRegressor().fit([[1.0], [2.0]], [1e-310, 1.0], sample_weight=[1.0, 1.0])
+    assert tree.predict([[1.0]]).tolist() == [1e-310]

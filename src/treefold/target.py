@@ -118,7 +118,7 @@ def _check_products(weights: NDArray[np.float64], values: NDArray[np.float64]) -
     """Refuse weights that take a target out of float64's range: nodes add up products."""
     with np.errstate(over="ignore", under="ignore"):
         products = np.abs(weights * values)
-    is_small = (products < _SMALLEST) & (weights != 0) & (values != 0)
+    is_small = (products < _SMALLEST) & (weights != 0) & (np.abs(values) >= _SMALLEST)
     is_lost = is_small | ~np.isfinite(products)
     if is_lost.any():
         row = int(np.argmax(is_lost))

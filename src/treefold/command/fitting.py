@@ -13,7 +13,7 @@ from treefold.command.folds import Folds
 from treefold.command.measures import Measure, suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.options import FitOptions
-from treefold.command.target import Target
+from treefold.command.target import Target, to_float64
 from treefold.model_selection.splits import Split
 from treefold.table import Table
 
@@ -41,7 +41,7 @@ class Study:
 def read_weights(column: Any, where: Place, decimal_point: str = ".") -> NDArray[np.float64]:
     """Read the weights of rows."""
     where = replace(where, advice="Correct it, or leave out --weights.")
-    weights = np.asarray(parse_numbers(column, where, decimal_point).cast("float64").to_numpy())
+    weights = to_float64(parse_numbers(column, where, decimal_point))
     is_bad = ~(np.isfinite(weights) & (weights >= 0))
     if is_bad.any():
         row = int(np.flatnonzero(is_bad)[0])

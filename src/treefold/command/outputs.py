@@ -1,6 +1,7 @@
 """The files that a command writes: all of them or none, and never over what it reads."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -50,8 +51,18 @@ def written_together(paths: Mapping[str, Path]) -> Iterator[dict[str, IO[bytes]]
             files[option] = opened.enter_context(written_atomically(path))
         yield files
         with interrupts_wait():
+            for option, file in files.items():
+                with _errors_named(option, paths[option]):
+                    _reach_disk(file)
             opened.close()
             note_written(list(paths.values()))
+
+
+def _reach_disk(file: IO[bytes]) -> None:
+    """Write out what is buffered: what fails does so before any file is in its place."""
+    file.flush()
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        os.fsync(file.fileno())
 
 
 @contextmanager

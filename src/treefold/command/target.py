@@ -11,7 +11,7 @@ from pyarrow import types
 from treefold.command.mistakes import Place, UserError
 from treefold.command.options import Task
 
-__all__ = ["Target", "decode", "read_target", "require_column"]
+__all__ = ["Target", "decode", "read_target", "require_column", "to_float64"]
 
 MAX_INTEGER_CLASSES = 20  # a target of whole numbers with more distinct values is a quantity
 _SHOWN_COLUMNS = 12
@@ -61,7 +61,8 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
 
     `column` has no missing values.
     """
-    column, name = _narrow(decode(column)), where.column
+    given, name = decode(column), where.column
+    column = _narrow(given)
     is_whole = types.is_integer(column.type)
     is_number = is_whole or types.is_floating(column.type) or types.is_decimal(column.type)
     _check_kind(column, name, task, is_number)
@@ -72,7 +73,7 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
     if task is not Task.AUTO:
         is_class = task is Task.CLASSIFICATION
     if not is_class:
-        return _read_numbers(column, where)
+        return _read_numbers(given, where)
     encoded = (column if is_whole else column.cast("string")).combine_chunks().dictionary_encode()
     labels = np.array(encoded.dictionary.to_pylist())
     order = np.argsort(labels)
@@ -93,6 +94,11 @@ def _narrow(column: Any) -> Any:
         return column
 
 
+def to_float64(column: Any) -> NDArray[np.float64]:
+    """Give numbers as float64: whole numbers beyond 2**53 become the nearest."""
+    return np.asarray(column.cast("float64", safe=False).to_numpy())
+
+
 def _check_kind(column: Any, name: str, task: Task, is_number: bool) -> None:
     is_label = types.is_boolean(column.type) or types.is_string(column.type)
     is_label = is_label or types.is_large_string(column.type)
@@ -103,7 +109,7 @@ def _check_kind(column: Any, name: str, task: Task, is_number: bool) -> None:
 
 
 def _read_numbers(column: Any, where: Place) -> Target:
-    values = np.asarray(column.cast("float64").to_numpy())
+    values = to_float64(column)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise where.refuse(row, float(values[row]), "finite")

@@ -14,7 +14,7 @@ from treefold.command.measures import measure_answers
 from treefold.command.mistakes import Place, UserError, say
 from treefold.command.options import FitOptions
 from treefold.command.reading import nan_to_null, open_rows
-from treefold.command.target import Target
+from treefold.command.target import Target, to_float64
 
 __all__ = ["score_test_file"]
 
@@ -61,7 +61,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
 def _read_truth(column: Any, target: Target, where: Place, decimal_point: str) -> NDArray[Any]:
     where = replace(where, advice="Correct it, or leave out the row.")
     if not target.is_class:
-        return np.asarray(to_numbers(column, where, decimal_point).cast("float64").to_numpy())
+        return to_float64(to_numbers(column, where, decimal_point))
     label_of = {str(label): label for label in target.classes}
     seen = _read_labels(column, target, where, decimal_point)
     for row, text in enumerate(seen):

@@ -189,11 +189,9 @@ class _Conditions:
 
     def _read(self, name: str, column: int) -> str:
         """Write a column as a number."""
-        if self.cast:
-            return f"CAST({name} AS DOUBLE PRECISION)"
-        is_boolean = self.tree.schema.kinds.get(column) == "boolean"
-        # Not double precision: Postgres casts booleans to integers only.
-        return f"CAST({name} AS INTEGER)" if is_boolean else name
+        if self.tree.schema.kinds.get(column) == "boolean":
+            return f"CAST({name} AS INTEGER)"  # to nothing else in Postgres
+        return f"CAST({name} AS DOUBLE PRECISION)" if self.cast else name
 
 
 def _write_numeric(column: str, name: str, split: Split, is_left: bool) -> str:
