@@ -117,8 +117,8 @@ private:
     // Cuts of the column that has most of them.
     static size_t count_cuts(const Plan& plan, size_t first, size_t last) {
         size_t most = 1;
-        for (size_t k = first; k < last; ++k)  // a code more is for missing values
-            most = std::max<size_t>(most, plan.few_starts[k + 1] - plan.few_starts[k] - 1);
+        for (size_t k = first; k < last; ++k)
+            most = std::max<size_t>(most, plan.table->columns[plan.few_columns[k]].n_codes);
         return most - 1;
     }
 

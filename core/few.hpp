@@ -199,8 +199,7 @@ private:
         starts_.clear();
         do {
             starts_.push_back(static_cast<uint32_t>(n_entries));
-            n_entries +=
-                (job.layout.table->columns[job.layout.few_columns[next]].n_codes + 1) * stride;
+            n_entries += job.layout.table->columns[job.layout.few_columns[next]].n_lines() * stride;
         } while (++next < last && n_entries < kEntries);
         reserve(n_entries);
         fill(job, first);
@@ -242,7 +241,10 @@ private:
     size_t scan_together(const Job& job, size_t first, size_t last, LinesOf&& lines_of) {
         if constexpr (Groups::serves_categories) {
             size_t next = first, end = std::min(last, job.layout.n_few_numeric);
-            auto has_missing = [&](size_t k) { return groups_.is_used(lines_of(k + 1) - 2); };
+            auto has_missing = [&](size_t k) {
+                return job.layout.table->columns[job.layout.few_columns[k]].has_missing &&
+                       groups_.is_used(lines_of(k + 1) - 2);
+            };
             while (groups_.stride() == 2 && next < end && !has_missing(next)) ++next;
             if (next > first && !is_settled(job.node, job.layout.few_columns[first], job.findings))
                 groups_.scan_columns(job.node, job.layout, first, next, lines_of(first),
@@ -258,10 +260,10 @@ private:
         const Column& column = job.layout.table->columns[at];
         if (is_settled(job.node, at, job.findings)) return;
         used_.clear();
-        for (uint32_t code = 0; code <= column.n_codes; ++code)
+        for (uint32_t code = 0; code < column.n_lines(); ++code)
             if (!column.is_categorical || groups_.is_used(lines + code * groups_.stride()))
                 used_.push_back(code);
-        if (!column.is_categorical &&
+        if (!column.is_categorical && column.has_missing &&
             !groups_.is_used(lines + column.missing_code() * groups_.stride()))
             used_.pop_back();
         scan(job, at, lines, exact);

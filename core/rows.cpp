@@ -99,7 +99,7 @@ PlanOwner::PlanOwner(const Table& table, const PlanWishes& wishes, Workers& work
     few_of_.assign(table.columns.size(), -1);
     for (uint32_t k : few_columns_) {
         few_of_[k] = static_cast<int32_t>(few_starts_.size() - 1);
-        few_starts_.push_back(few_starts_.back() + table.columns[k].n_codes + 1);
+        few_starts_.push_back(few_starts_.back() + table.columns[k].n_lines());
         few_lines_.resize(few_starts_.back(), static_cast<uint32_t>(few_of_[k]));
     }
     line_up_few(workers);

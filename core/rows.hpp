@@ -41,8 +41,8 @@ struct Plan {
     std::span<const int32_t> few_of;  // per column: which of them, or -1
     size_t n_few_numeric = 0;
     std::span<const uint32_t>
-        few_starts;  // where the codes of each begin if all are numbered through, and the end
-    std::span<const uint32_t> few_lines;  // per number: which of them it is of
+        few_starts;  // where the lines of each begin in a histogram of all, and the end
+    std::span<const uint32_t> few_lines;  // per line: which of them it is of
     std::span<const uint8_t>
         few_codes;  // their codes, one line per row of the table, and kLinePadding
     std::span<const uint32_t> other_columns;  // all that are neither few nor listed

@@ -47,7 +47,7 @@ public:
     void search(size_t first, size_t last, Scratch<int64_t>& scratch,
                 std::vector<Findings>& findings, Exact&& exact) {
         while (first < last) {
-            if (!is_kept() && n_codes(first) * stride_ > kMostEntries) {
+            if (!is_kept() && n_lines(first) * stride_ > kMostEntries) {
                 for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
                     exact(layout().few_columns[first], lane);
                 ++first;
@@ -58,7 +58,7 @@ public:
             with_bounds([&](auto& bounds) {
                 for (size_t k = first; k < next; ++k) {
                     size_t start = starts_[k - first];
-                    bounds.bound(column_of(k), n_codes(k), histogram_ + start,
+                    bounds.bound(column_of(k), histogram_ + start,
                                  all_.data() + start / crew_->n_slots,
                                  bounds_.data() + (k - first) * crew_->n_lanes);
                 }
@@ -78,7 +78,7 @@ private:
 
     const Layout& layout() const { return crew_->group->layout; }
     bool is_kept() const { return !crew_->group->kept.empty(); }
-    size_t n_codes(size_t k) const { return layout().few_starts[k + 1] - layout().few_starts[k]; }
+    size_t n_lines(size_t k) const { return layout().few_starts[k + 1] - layout().few_starts[k]; }
     const Column& column_of(size_t k) const {
         return layout().table->columns[layout().few_columns[k]];
     }
@@ -149,8 +149,8 @@ private:
         starts_.clear();
         do {
             starts_.push_back(static_cast<uint32_t>(n_entries));
-            n_entries += n_codes(next) * stride_;
-        } while (++next < last && n_entries + n_codes(next) * stride_ <= kEntries);
+            n_entries += n_lines(next) * stride_;
+        } while (++next < last && n_entries + n_lines(next) * stride_ <= kEntries);
         counted_.assign(n_entries, 0);
         histogram_ = counted_.data();
         all_.resize(n_entries / crew_->n_slots);
@@ -237,7 +237,7 @@ private:
             exact(column_at, lane);
             return;
         }
-        bool has_missing = all_of(at, column.missing_code()) != 0;
+        bool has_missing = column.has_missing && all_of(at, column.missing_code()) != 0;
         if (!has_missing) findings.floor = std::max(findings.floor, bound * (1 - slack_));
         auto line_at = [&](size_t i) { return lines_.data() + i * classes_.size(); };
         groups_.scan_cuts(crew_->views[lane], column_at, codes_, line_at, findings);
@@ -251,7 +251,7 @@ private:
 
     // One lane's own histogram: its codes, and a line for each.
     void make_lines(size_t k, size_t at, size_t lane) {
-        size_t n_labels = classes_.size(), n = n_codes(k), n_slots = crew_->n_slots;
+        size_t n_labels = classes_.size(), n = n_lines(k), n_slots = crew_->n_slots;
         codes_.clear();
         lines_.resize(n * n_labels);
         uint32_t* line = lines_.data();

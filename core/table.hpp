@@ -47,6 +47,7 @@ struct Column {
     std::vector<uint32_t> listed_rows;  // sparse: rows that differ from zero, ascending
     std::vector<uint32_t> listed_codes;  // sparse: their codes
     uint32_t missing_code() const { return n_codes; }
+    uint32_t n_lines() const { return n_codes + has_missing; }  // of a histogram
     uint32_t code_of(size_t row) const;
     bool borrows_values() const { return origin.data != nullptr; }
     // Of a column that borrows: writes the value of each code that is wanted to out[code].
