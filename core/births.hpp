@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -135,14 +136,28 @@ private:
             side.layout.rows.resize(n);
             side.pattern_of.resize(n);
         };
-        resize(left, fork.left.n_rows + 1), resize(right, fork.right.n_rows + 1);
+        resize(left, fork.left.n_rows + kPacked), resize(right, fork.right.n_rows + kPacked);
         const uint32_t *rows = parent.layout.rows.data(),
                        *cell_of = parent.cells.data() + fork.cells_begin;
         const uint32_t *to_left = fork.left.child_of.data(), *to_right = fork.right.child_of.data();
         uint32_t *left_rows = left.layout.rows.data(), *right_rows = right.layout.rows.data();
         uint32_t *left_patterns = left.pattern_of.data(), *right_patterns = right.pattern_of.data();
-        size_t n_left = 0, n_right = 0;
-        for (size_t k = 0, n = parent.n_rows(); k < n; ++k) {
+        size_t n_left = 0, n_right = 0, k = 0;
+        const size_t n = parent.n_rows();
+        for (; kPacks && k + kPacked <= n; k += kPacked) {
+            Packable eight(rows + k), on_left(to_left, cell_of + k), on_right(to_right, cell_of + k);
+            uint32_t left_bits = ~on_left.bits_of(Patterns::kNone) & 255,
+                     right_bits = ~on_right.bits_of(Patterns::kNone) & 255;
+            eight.pack(left_bits, left_rows + n_left), eight.pack(right_bits, right_rows + n_right);
+            on_left.pack(left_bits, left_patterns + n_left);
+            on_right.pack(right_bits, right_patterns + n_right);
+            n_left += static_cast<size_t>(std::popcount(left_bits));
+            n_right += static_cast<size_t>(std::popcount(right_bits));
+            for (size_t i = 0; i < kPacked; ++i)
+                goes(rows[k + i],
+                     static_cast<uint8_t>((left_bits >> i & 1) | (right_bits >> i & 1) << 1));
+        }
+        for (; k < n; ++k) {
             uint32_t row = rows[k], on_left = to_left[cell_of[k]], on_right = to_right[cell_of[k]];
             left_rows[n_left] = right_rows[n_right] = row;
             left_patterns[n_left] = on_left;

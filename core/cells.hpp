@@ -134,7 +134,7 @@ private:
         signatures_.assign(n_rows.size(), 0);
         const uint32_t* cells = group.cells.data() + begin;
         for (size_t k = 0; k < group.n_rows(); ++k)
-            signatures_[cells[k]] += mix(group.layout.rows[k]);
+            signatures_[cells[k]] += sign_row(group.layout.rows[k]);
         for (size_t cell = 0; cell < n_rows.size(); cell += n_bins)
             for (size_t bin = 0; bin < n_bins; ++bin) {
                 arrivals[bin].signature += signatures_[cell + bin];

@@ -248,20 +248,33 @@ private:
                        shop.in_tasks ? itself : workers_);
     }
 
+    // Sets of few members are kept in few bits, so that those of all rows stay in a near cache.
     Strata stratify(const std::vector<Share<Target>>& shares) const {
+        return shares.size() <= 16 ? stratify_by<uint16_t>(shares) : stratify_by<uint64_t>(shares);
+    }
+    template <class Word>
+    Strata stratify_by(const std::vector<Share<Target>>& shares) const {
+        constexpr size_t kBits = 8 * sizeof(Word);
         Strata strata;
         strata.patterns.reset(shares.size());
         size_t n_words = strata.patterns.n_words(), n_rows = 0;
-        std::vector<uint64_t> sets(table_.n_rows * n_words);
+        std::vector<Word> sets(table_.n_rows * n_words);
         for (size_t k = 0; k < shares.size(); ++k) {
-            uint64_t *words = sets.data() + k / 64, bit = uint64_t{1} << (k % 64);
+            Word* words = sets.data() + k / kBits;
+            auto bit = static_cast<Word>(Word{1} << (k % kBits));
             for (uint32_t row : family_.members[shares[k].seat->member].rows)
                 words[row * n_words] |= bit;
         }
         strata.rows.resize(table_.n_rows), strata.pattern_of.resize(table_.n_rows);
         LoneAbsence known(strata.patterns);
+        auto intern = [&](uint32_t row) {
+            if constexpr (sizeof(Word) == sizeof(uint64_t))
+                return known.intern(sets.data() + row * n_words);
+            uint64_t set = sets[row];
+            return known.intern(&set);
+        };
         for (uint32_t row = 0; row < table_.n_rows; ++row) {
-            uint32_t pattern = known.intern(sets.data() + row * n_words);
+            uint32_t pattern = intern(row);
             strata.rows[n_rows] = row;
             strata.pattern_of[n_rows] = pattern;
             n_rows += pattern != Patterns::kNone;

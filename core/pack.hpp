@@ -43,6 +43,17 @@ class Packable {
 public:
     explicit Packable(const uint32_t* items)
         : items_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(items))) {}
+    // Those of a table at eight places.
+    Packable(const uint32_t* table, const uint32_t* places)
+        : items_(_mm256_i32gather_epi32(
+              reinterpret_cast<const int*>(table),
+              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places)), 4)) {}
+
+    // Bit k: is item k this one?
+    uint32_t bits_of(uint32_t item) const {
+        __m256i equal = _mm256_cmpeq_epi32(items_, _mm256_set1_epi32(static_cast<int>(item)));
+        return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+    }
     // The items whose bits are set, in their order; what is written behind them, up to eight in all, means nothing.
     void pack(uint32_t bits, uint32_t* to) const {
         __m256i places =
@@ -60,6 +71,8 @@ inline constexpr bool kPacks = false;
 class Packable {
 public:
     explicit Packable(const uint32_t*) {}
+    Packable(const uint32_t*, const uint32_t*) {}
+    uint32_t bits_of(uint32_t) const { return 0; }
     void pack(uint32_t, uint32_t*) const {}
 };
 #endif
