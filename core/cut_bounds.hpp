@@ -12,8 +12,9 @@ inline constexpr size_t kDenseCodes = 32;
 
 // What a column has for one lane.
 struct CutBound {
-    double
-        best;  // no cut is better; numeric columns without missing rows have one that is as good, up to rounding
+    // No cut is better; numeric columns without missing rows have one that is as good, up to rounding. -infinity if another
+    // column has a better one.
+    double best;
     double second;  // no other cut is better
     uint32_t code;  // the best cut is behind it
 };
@@ -35,6 +36,7 @@ public:
         smallest_.assign(n_vectors_, fill(1));
         totals_.assign(n_labels_ * n_vectors_, Vector{});
         left_.resize(n_labels_ * n_vectors_);
+        floor_.assign(n_vectors_, fill(kNever));
         running_.resize(n_vectors_);
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
             const NodeView<Target>& view = crew.views[lane];
@@ -69,18 +71,21 @@ public:
             const Running& running = running_[lane / Traits::kWidth];
             size_t place = lane % Traits::kWidth;
             double best = running.best[place];
-            bounds[lane] = {best, has_sets ? best : running.second[place],
+            bounds[lane] = {best, has_sets ? best : running.least[place],
                             static_cast<uint32_t>(running.where[place])};
         }
     }
 
 private:
     static constexpr size_t kFewCategories = 5;  // of more, too many subsets would be looked at
+    static constexpr Scalar kNever = -std::numeric_limits<Scalar>::infinity();
 
     using Mask = decltype(Vector{} > Vector{});
 
     struct Running {
-        Vector a, b, n_left, n_before, best, second;
+        Vector a, b, n_left;
+        Vector least;  // no cut is looked at that is not better: the second best, or what another column has
+        Vector n_before, best;
         Mask where;
     };
 
@@ -167,15 +172,17 @@ private:
         }
         for (; all < all_ + column.n_lines() * n_labels_; ++all, slots += n_slots)
             *all = spread_sum(sum_vectors(slots, n_slots))[0];
+        for (size_t v = 0; v < n_vectors; ++v)
+            floor_[v] = running[v].best > floor_[v] ? running[v].best : floor_[v];
         if (kVectors != 0) std::copy_n(running, n_vectors, running_.data());
     }
 
     void start(Running* running, size_t n_vectors) {
         std::fill(left_.begin(), left_.end(), Vector{});
-        constexpr Scalar kNever = -std::numeric_limits<Scalar>::infinity();
+        constexpr auto kSurely = static_cast<Scalar>(1 - 2 * Traits::kSlack);  // both are rounded
         for (size_t v = 0; v < n_vectors; ++v)
-            running[v] = {Vector{},     Vector{},     Vector{}, Vector{},
-                          fill(kNever), fill(kNever), Mask{}};
+            running[v] = {Vector{}, Vector{},     Vector{}, floor_[v] * kSurely,
+                          Vector{}, fill(kNever), Mask{}};
     }
     // Rows of one label go to the left. a: the squares of what is there; b: the products with the totals.
     void move(Running& running, size_t line, Vector rows) {
@@ -185,18 +192,21 @@ private:
         running.n_left += rows;
         left += rows;
     }
-    // The quality of what is on the left, where both sides are large enough (ClassScan has the algebra) and something
-    // has changed.
+    // The quality of what is on the left (ClassScan has the algebra). Few cuts are worth a division.
     void raise(Running& running, size_t v, uint32_t code) const {
-        Vector n_left = running.n_left, n_right = n_[v] - n_left;
+        Vector n_left = running.n_left, n_right = n_[v] - n_left, product = n_left * n_right;
         Vector reached = running.a * n_right + (squares_[v] - 2 * running.b + running.a) * n_left;
-        Vector quality = reached / (n_left * n_right);
-        auto counts =
-            (n_left >= smallest_[v]) & (n_right >= smallest_[v]) & (n_left != running.n_before);
-        auto is_more = counts & (quality > running.best),
-             is_second = counts & (quality > running.second);
-        Vector other = is_second ? quality : running.second;
-        running.second = is_more ? running.best : other;
+        Mask is_over = reached > running.least * product;
+        if (any_lane(is_over)) note(running, v, code, reached / product, is_over);
+    }
+    // Where both sides are large enough, and something has changed since the last cut that was worth it.
+    void note(Running& running, size_t v, uint32_t code, Vector quality, Mask is_over) const {
+        Vector n_left = running.n_left, n_right = n_[v] - n_left;
+        Mask counts = is_over & (n_left >= smallest_[v]) & (n_right >= smallest_[v]) &
+                      (n_left != running.n_before);
+        Mask is_more = counts & (quality > running.best);
+        Vector second = is_more ? running.best : quality;
+        running.least = counts & (second > running.least) ? second : running.least;
         running.best = is_more ? quality : running.best;
         running.where = is_more ? Mask{} + code : running.where;
         running.n_before = n_left;
@@ -271,6 +281,7 @@ private:
     uint32_t* all_ = nullptr;  // (code, label)
     std::vector<Vector> n_, squares_, smallest_;  // per lane
     std::vector<Vector> totals_, left_;  // (label, lane)
+    std::vector<Vector> floor_;  // per lane: the best numeric cut so far
     std::vector<Vector> odd_;  // (slot, lane)
     std::vector<OddRows> odd_rows_;  // of the cell at hand
     std::vector<Vector> lines_;

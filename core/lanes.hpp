@@ -85,6 +85,7 @@ inline uint32_t lane_bits(const IntLanes& mask) {
 #endif
 }
 
+inline bool any_lane(const IntLanes& mask) { return lane_bits(mask) != 0; }
 inline bool any_lane(LaneMask mask) {
 #if defined(__AVX2__)
     return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;
