@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "bindings.hpp"
@@ -24,9 +23,10 @@ Criterion parse_criterion(const std::string& name) {
     throw DataError("unknown criterion '" + name + "'");
 }
 
-// What Python says of a member: rows and asked may be missing (all rows; the whole tree), weights too (the family's).
+// What Python says of a member: the rows that train, or those that do not (neither: all do); weights may be missing (the
+// family's), and asked (the whole tree).
 struct MemberArrays {
-    std::optional<Vector<uint32_t>> rows;
+    std::optional<Vector<uint32_t>> rows, left_out;
     std::optional<Vector<double>> weights;
     const Rules* rules;
     std::optional<Vector<uint32_t>> asked;
@@ -46,6 +46,15 @@ bool counts_rows_once(std::span<const double> weights) {
                        [](double weight) { return weight == 0.0 || weight == 1.0; });
 }
 
+TrainingRows read_training_rows(const std::optional<Vector<uint32_t>>& rows,
+                                const std::optional<Vector<uint32_t>>& left_out, size_t n_rows) {
+    if (rows && left_out) throw DataError("a member names the rows that train or the others");
+    if (rows) return TrainingRows::of(read_rows(span_of(*rows), n_rows, true));
+    std::vector<uint32_t> others;
+    if (left_out) others = read_rows(span_of(*left_out), n_rows, true);
+    return TrainingRows::all_but(std::move(others), n_rows);
+}
+
 // Only rows that exist for this member: of positive weight, and of a class that counts.
 Member make_member(const Table& table, const TargetView& target, std::span<const double> weights,
                    const MemberArrays& arrays, size_t n_asking) {
@@ -57,14 +66,9 @@ Member make_member(const Table& table, const TargetView& target, std::span<const
         require_weights(member.weights, table.n_rows);
     }
     const std::vector<double>& multipliers = member.rules.class_multipliers;
-    if (arrays.rows) {
-        member.rows = read_rows(span_of(*arrays.rows), table.n_rows, true);
-    } else {
-        member.rows.resize(table.n_rows);
-        std::iota(member.rows.begin(), member.rows.end(), 0u);
-    }
+    member.rows = read_training_rows(arrays.rows, arrays.left_out, table.n_rows);
     if (!member.weights.empty() || !multipliers.empty())
-        std::erase_if(member.rows, [&](uint32_t row) {
+        std::erase_if(member.rows.list(), [&](uint32_t row) {
             return (!member.weights.empty() && !(member.weights[row] > 0)) ||
                    (!multipliers.empty() &&
                     !(multipliers[static_cast<size_t>(target.classes[row])] > 0));
@@ -149,7 +153,7 @@ auto grow_members(const Table& table, const FamilyArrays& arrays,
 Tree grow_tree(const Table& table, const AnyVector& target, int n_classes,
                std::optional<Vector<double>> weights, const Rules& rules, int n_threads,
                std::optional<Vector<uint32_t>> asked) {
-    Grown grown = grow_members(table, {target, n_classes, weights}, {{{}, {}, &rules, asked}},
+    Grown grown = grow_members(table, {target, n_classes, weights}, {{{}, {}, {}, &rules, asked}},
                                Sharing::none, n_threads, grow);
     return std::move(grown.trees[0]);
 }
@@ -183,28 +187,39 @@ nb::dict work_to_dict(Work& work) {
     return result;
 }
 
+template <class T>
+std::optional<Vector<T>> read_optional(nb::handle field) {
+    if (field.is_none()) return {};
+    return nb::cast<Vector<T>>(field, false);
+}
+
 std::vector<MemberArrays> read_members(const nb::list& members) {
     std::vector<MemberArrays> arrays;
     for (nb::handle member : members) {
         auto fields = nb::cast<nb::tuple>(member);
-        if (fields.size() != 5)
-            throw DataError("a member is (rows, weights, rules, asked, is_whole)");
-        MemberArrays one{{}, {}, nb::cast<const Rules*>(fields[2]), {}};
-        if (!fields[0].is_none()) one.rows = nb::cast<Vector<uint32_t>>(fields[0], false);
-        if (!fields[1].is_none()) one.weights = nb::cast<Vector<double>>(fields[1], false);
-        if (!fields[3].is_none()) one.asked = nb::cast<Vector<uint32_t>>(fields[3], false);
-        one.is_whole = nb::cast<bool>(fields[4]);
-        arrays.push_back(std::move(one));
+        if (fields.size() != 6)
+            throw DataError("a member is (rows, left_out, weights, rules, asked, is_whole)");
+        auto rows_at = [&](size_t at) { return read_optional<uint32_t>(fields[at]); };
+        arrays.push_back({rows_at(0), rows_at(1), read_optional<double>(fields[2]),
+                          nb::cast<const Rules*>(fields[3]), rows_at(4),
+                          nb::cast<bool>(fields[5])});
     }
     return arrays;
 }
 
-size_t count_strata_of(const nb::list& rows, size_t n_rows, size_t n_looked_at) {
-    std::vector<Vector<uint32_t>> arrays;
-    std::vector<std::span<const uint32_t>> spans;
-    for (nb::handle each : rows) arrays.push_back(nb::cast<Vector<uint32_t>>(each, false));
-    for (const Vector<uint32_t>& each : arrays) spans.push_back(span_of(each));
-    return count_strata(spans, n_rows, n_looked_at);
+// members: (rows, left_out) of each.
+size_t count_strata_of(const nb::list& members, size_t n_rows, size_t n_looked_at) {
+    std::vector<std::optional<Vector<uint32_t>>> arrays;  // of each: one of the two, or none
+    std::vector<bool> do_train;
+    for (nb::handle member : members) {
+        auto fields = nb::cast<nb::tuple>(member);
+        do_train.push_back(!fields[0].is_none());
+        arrays.push_back(read_optional<uint32_t>(fields[do_train.back() ? 0 : 1]));
+    }
+    std::vector<NamedRows> rows;
+    for (size_t k = 0; k < arrays.size(); ++k)
+        rows.push_back({arrays[k] ? span_of(*arrays[k]) : std::span<const uint32_t>(), do_train[k]});
+    return count_strata(rows, n_rows, n_looked_at);
 }
 
 nb::tuple grow_family(const Table& table, const AnyVector& target, int n_classes,
@@ -238,7 +253,7 @@ nb::tuple leave_out(const Table& table, const AnyVector& target, int n_classes,
     require_weights(shared, table.n_rows);
     require_rules(view, rules);
     Left left = run(n_threads, [&](Workers& workers) {
-        Member member = make_member(table, view, shared, {{}, {}, &rules, asked}, table.n_rows);
+        Member member = make_member(table, view, shared, {{}, {}, {}, &rules, asked}, table.n_rows);
         std::sort(member.demand.rows.begin(), member.demand.rows.end());
         return leave_one_out(table, view, std::move(member), workers);
     });
@@ -292,7 +307,7 @@ void bind_growth(nb::module_& m) {
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
           "report"_a = nb::none());
-    m.def("count_strata", &count_strata_of, "rows"_a, "n_rows"_a, "n_looked_at"_a);
+    m.def("count_strata", &count_strata_of, "members"_a, "n_rows"_a, "n_looked_at"_a);
     m.def("answer_family", &answer_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "n_threads"_a,
           "questions"_a.none() = nb::none());

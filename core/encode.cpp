@@ -413,6 +413,16 @@ void encode_columns(const Source& source, Workers& workers, Table& table) {
     });
 }
 
+std::vector<uint32_t> list_narrow(const Table& table) {
+    std::vector<uint32_t> columns;
+    for (bool is_categorical : {false, true})
+        for (uint32_t k = 0; k < table.columns.size(); ++k)
+            if (!table.columns[k].codes.narrow.empty() &&
+                table.columns[k].is_categorical == is_categorical)
+                columns.push_back(k);
+    return columns;
+}
+
 }  // namespace
 
 Table encode(const Source& source, Workers& workers, bool may_borrow) {
@@ -423,6 +433,7 @@ Table encode(const Source& source, Workers& workers, bool may_borrow) {
         if (may_borrow && can_borrow(source.columns[k]))
             table.columns[k].origin = source.columns[k].dense;
     encode_columns(source, workers, table);
+    table.lines = line_up(table, list_narrow(table), workers);
     if (table.n_rows >= kVeryManyRows) release_freed();  // 24 bytes per row and thread
     return table;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lanes.hpp"
 #include "patterns.hpp"
 #include "table.hpp"
 
@@ -20,8 +21,27 @@ std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, b
     return own;
 }
 
-size_t count_strata(const std::vector<std::span<const uint32_t>>& rows, size_t n_rows,
-                    size_t n_looked_at) {
+bool NamedRows::trains(uint32_t row) const {
+    return std::binary_search(rows.begin(), rows.end(), row) == do_train;
+}
+
+void TrainingRows::turn_round() {
+    constexpr uint32_t kAtOnce = 8;
+    std::vector<uint32_t> rows(size() + kAtOnce);
+    uint32_t* to = rows.data();
+    for_each_stretch([&](uint32_t first, uint32_t last) {
+        for (uint32_t row = first; row < last; row += kAtOnce) {
+            CountLanes eight = CountLanes{0, 1, 2, 3, 4, 5, 6, 7} + row;
+            std::memcpy(to + (row - first), &eight, sizeof eight);
+        }
+        to += last - first;  // what is written behind it the next stretch mends
+    });
+    rows.resize(size());
+    list_ = std::move(rows);
+    is_listed_ = true;
+}
+
+size_t count_strata(const std::vector<NamedRows>& rows, size_t n_rows, size_t n_looked_at) {
     Patterns patterns(rows.size());
     std::vector<uint64_t> set(patterns.n_words());
     n_looked_at = std::min(n_looked_at, n_rows);
@@ -29,8 +49,7 @@ size_t count_strata(const std::vector<std::span<const uint32_t>>& rows, size_t n
         auto row = static_cast<uint32_t>(n_rows * k / n_looked_at);
         std::fill(set.begin(), set.end(), 0);
         for (size_t member = 0; member < rows.size(); ++member)
-            if (std::binary_search(rows[member].begin(), rows[member].end(), row))
-                set[member / 64] |= uint64_t{1} << (member % 64);
+            if (rows[member].trains(row)) set[member / 64] |= uint64_t{1} << (member % 64);
         patterns.intern(set.data());
     }
     return patterns.size();

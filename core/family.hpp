@@ -24,10 +24,56 @@ struct Demand {
     std::vector<uint32_t> rows;
 };
 
-// One tree that somebody wants: the rows it trains on (ascending, all of positive weight), its rules, and who
-// asks it.
+// Rows that train, or all that do not; ascending.
+struct NamedRows {
+    std::span<const uint32_t> rows;
+    bool do_train;
+
+    bool trains(uint32_t row) const;
+};
+
+// The rows that a member trains on, ascending: those of a list, or all of the table but those of a list, which is
+// short for the members of a cross-validation and need not be turned round where they share what they add up.
+class TrainingRows {
+public:
+    TrainingRows() = default;
+    static TrainingRows of(std::vector<uint32_t> rows) {
+        return TrainingRows(std::move(rows), 0, true);
+    }
+    static TrainingRows all_but(std::vector<uint32_t> left_out, size_t n_table_rows) {
+        return TrainingRows(std::move(left_out), n_table_rows, false);
+    }
+
+    size_t size() const { return is_listed_ ? list_.size() : n_table_rows_ - list_.size(); }
+    NamedRows named() const { return {list_, is_listed_}; }
+    std::vector<uint32_t>& list() {
+        if (!is_listed_) turn_round();
+        return list_;
+    }
+    // visit(first, last) for the stretches of consecutive rows that train, and for single ones of a list.
+    template <class Visit>
+    void for_each_stretch(Visit&& visit) const {
+        uint32_t first = 0;
+        for (uint32_t row : list_) {
+            is_listed_ ? visit(row, row + 1) : visit(first, row);
+            first = row + 1;
+        }
+        if (!is_listed_) visit(first, static_cast<uint32_t>(n_table_rows_));
+    }
+
+private:
+    TrainingRows(std::vector<uint32_t> list, size_t n_table_rows, bool is_listed)
+        : list_(std::move(list)), n_table_rows_(n_table_rows), is_listed_(is_listed) {}
+    void turn_round();
+
+    std::vector<uint32_t> list_;
+    size_t n_table_rows_ = 0;
+    bool is_listed_ = true;
+};
+
+// One tree that somebody wants: the rows it trains on (all of positive weight), its rules, and who asks it.
 struct Member {
-    std::vector<uint32_t> rows;
+    TrainingRows rows;
     Rules rules;
     std::span<const double> weights;  // of all rows of the table; empty: every row counts one
     Demand demand;
@@ -42,9 +88,8 @@ enum class Sharing : uint8_t { none, overlap, folds };
 std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend);
 
 // How many different sets of members some rows train, of so many that are evenly spaced in a table. rows: of each
-// member, ascending.
-size_t count_strata(const std::vector<std::span<const uint32_t>>& rows, size_t n_rows,
-                    size_t n_looked_at);
+// member.
+size_t count_strata(const std::vector<NamedRows>& rows, size_t n_rows, size_t n_looked_at);
 
 // The trees that grow together.
 struct Family {

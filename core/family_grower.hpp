@@ -210,8 +210,7 @@ private:
                                             std::vector<Sink*>& grove, int worker) {
         for (Share<Target>& share : shares) {
             Seat<Target>& seat = seats_[share.seat->member];
-            grower.describe(share, seat, family_.members[seat.member].rows, *grove[seat.member],
-                            worker);
+            grower.describe(share, seat, rows_to_describe(seat), *grove[seat.member], worker);
             seat.root_weight = share.description.weight;
             grower.count_stack(share, seat, worker);
             if (grower.is_leaf(share, seat, 0))
@@ -223,6 +222,12 @@ private:
         return shares;
     }
 
+    // Classes are described by their counts alone.
+    std::span<const uint32_t> rows_to_describe(const Seat<Target>& seat) {
+        if constexpr (Target::is_classification) return {};
+        return family_.members[seat.member].rows.list();
+    }
+
     void grow_roots(Workshop<Target>& shop, Grower<Target, Sink>& grower,
                     std::vector<Share<Target>> shares, std::optional<Strata> strata,
                     std::vector<Sink*>& grove, int worker) {
@@ -231,7 +236,8 @@ private:
         NodePtr root;
         const Rules& rules = *shares[0].seat->rules;
         if (shares.size() == 1) {
-            layout = lay_out_rows(shop, std::move(family_.members[shares[0].seat->member].rows));
+            layout =
+                lay_out_rows(shop, std::move(family_.members[shares[0].seat->member].rows.list()));
             bytes = Metered(shop.meter, layout.nbytes());
             root = Grower<Target, Sink>::make_root(shares[0], layout);
         } else {
@@ -258,13 +264,18 @@ private:
         Strata strata;
         strata.patterns.reset(shares.size());
         size_t n_words = strata.patterns.n_words(), n_rows = 0;
-        std::vector<Word> sets(table_.n_rows * n_words);
-        for (size_t k = 0; k < shares.size(); ++k) {
-            Word* words = sets.data() + k / kBits;
-            auto bit = static_cast<Word>(Word{1} << (k % kBits));
-            for (uint32_t row : family_.members[shares[k].seat->member].rows)
-                words[row * n_words] |= bit;
-        }
+        auto rows_of = [&](size_t k) {
+            return family_.members[shares[k].seat->member].rows.named();
+        };
+        auto bit_of = [](size_t k) { return static_cast<Word>(Word{1} << (k % kBits)); };
+        std::vector<Word> start(n_words);  // those who have all rows but some
+        for (size_t k = 0; k < shares.size(); ++k)
+            if (!rows_of(k).do_train) start[k / kBits] |= bit_of(k);
+        std::vector<Word> sets(table_.n_rows * n_words, start[0]);
+        for (size_t at = 0; n_words > 1 && at < sets.size(); ++at) sets[at] = start[at % n_words];
+        for (size_t k = 0; k < shares.size(); ++k)
+            for (uint32_t row : rows_of(k).rows)
+                sets[row * n_words + k / kBits] ^= bit_of(k);
         strata.rows.resize(table_.n_rows), strata.pattern_of.resize(table_.n_rows);
         LoneAbsence known(strata.patterns);
         auto intern = [&](uint32_t row) {
@@ -285,11 +296,11 @@ private:
 
     // What the roots add up to: of members that share their rows, each row is added once, to its stratum. Returns the strata,
     // if they were needed.
-    std::optional<Strata> sum_shares(std::vector<Share<Target>>& shares) const {
+    std::optional<Strata> sum_shares(std::vector<Share<Target>>& shares) {
         if (shares.size() == 1 || !adds_up(shares)) {
             for (Share<Target>& share : shares)
                 share.totals =
-                    share.seat->target->sum_rows(family_.members[share.seat->member].rows);
+                    share.seat->target->sum_rows(family_.members[share.seat->member].rows.list());
             return {};
         }
         Strata strata = stratify(shares);

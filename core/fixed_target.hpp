@@ -106,7 +106,9 @@ size_t count_kept_logarithms(const TargetView& view, const Member& member,
     if (target.is_unit()) return std::min(view.n_rows(), kMost);
     if constexpr (std::is_same_v<Sum, int64_t>) {
         uint64_t total = 0;  // as many bits as kClassBits: it does not overflow
-        for (uint32_t row : member.rows) total += static_cast<uint64_t>((*target.weights)[row]);
+        member.rows.for_each_stretch([&](uint32_t first, uint32_t last) {
+            for (; first < last; ++first) total += static_cast<uint64_t>((*target.weights)[first]);
+        });
         if (total <= std::min(kMost, kMostPerRow * member.rows.size())) return total;
     }
     return 0;

@@ -18,7 +18,7 @@ Harvest<Sink> grow_into(const Table& table, const TargetView& view, Family& fami
                         Workers& workers) {
     constexpr bool kKeepsTrees = std::is_same_v<Sink, GrowingTree>;
     for (const Member& member : family.members) {
-        if (member.rows.empty()) throw DataError("no row has a positive weight");
+        if (member.rows.size() == 0) throw DataError("no row has a positive weight");
         if (member.rules.max_leaf_nodes != 0 && !(kKeepsTrees && member.demand.is_everything))
             throw DataError("which leaves a tree of max_leaf_nodes has, only the whole tree knows");
     }

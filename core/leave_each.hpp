@@ -12,19 +12,19 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
     PlanOwner owner(table, {view.n_classes, true, false}, workers);
     Workshop<Target> shop(table, owner.plan(), workers);
     Answers answers(table.n_rows, Target::is_classification ? target.width() : 1);
-    Kinds kinds = sort_into_kinds(target, member.weights, member.rows, table.n_rows);
+    std::vector<uint32_t>& rows = member.rows.list();
+    Kinds kinds = sort_into_kinds(target, member.weights, rows, table.n_rows);
     Seat<Target> seat{0, &target, &member.rules, true, tiny_rows(table, member.rules, target), 0.0};
     auto root = std::make_unique<Crowd<Target>>();
-    root->totals = target.sum_rows(member.rows);
+    root->totals = target.sum_rows(rows);
     root->key = root_key(member.rules.seed, member.rules.tree);
     std::vector<uint32_t> strangers;
     for (uint32_t row : member.demand.rows) {
-        bool trains = std::binary_search(member.rows.begin(), member.rows.end(), row);
-        (trains ? root->leavers : strangers).push_back(row);
+        (member.rows.named().trains(row) ? root->leavers : strangers).push_back(row);
     }
-    if (member.rows.size() < 2 && !root->leavers.empty())
+    if (rows.size() < 2 && !root->leavers.empty())
         throw DataError("no row is left to grow from");
-    root->layout = lay_out(owner.plan(), std::move(member.rows), view.classes, workers);
+    root->layout = lay_out(owner.plan(), std::move(rows), view.classes, workers);
     root->bytes = Metered(shop.meter, root->layout.nbytes());
     Leaving<Target>(shop, seat, kinds, answers).run(std::move(root), strangers);
     Left left;

@@ -26,9 +26,6 @@ struct Stretch {
     size_t begin, end;
 };
 
-// Lines of codes are read so many at a time: as many may be read behind the last.
-inline constexpr size_t kLinePadding = 16;
-
 // What all nodes and members have in common: which column is searched in which way.
 struct Plan {
     const Table* table = nullptr;
@@ -68,12 +65,10 @@ public:
     const Plan& plan() const { return plan_; }
 
 private:
-    void line_up_few(Workers& workers);
-
     Plan plan_;
     std::vector<int32_t> order_of_, few_of_;
     std::vector<uint32_t> few_columns_, few_starts_, few_lines_, other_columns_;
-    std::vector<uint8_t, Unfilled<uint8_t>> few_codes_;
+    CodeLines lines_;  // unless the table has them
 };
 
 struct Layout : Plan {

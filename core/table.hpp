@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "source.hpp"
 
@@ -55,14 +56,26 @@ struct Column {
     std::vector<double> list_values() const;
 };
 
+// Lines of codes are read so many at a time: as many may be read behind the last.
+inline constexpr size_t kLinePadding = 16;
+
+// The codes of some columns row by row: a node's rows then bring all of them in one cache line.
+struct CodeLines {
+    std::vector<uint32_t> columns;  // dense, of one byte
+    std::vector<uint8_t, Unfilled<uint8_t>> codes;  // one line per row of the table, and kLinePadding
+};
+
 struct Table {
     size_t n_rows = 0;
     std::vector<Column> columns;
+    CodeLines lines;  // of all columns that can be lined up, numeric ones first
     std::shared_ptr<const void> lender;  // keeps alive what columns borrow from
 
     bool borrows_values() const;
     size_t nbytes() const;
 };
+
+CodeLines line_up(const Table& table, std::vector<uint32_t> columns, Workers& workers);
 
 // may_borrow: columns of kManyRows values and more leave them where they lie, which must stay as it is for as
 // long as the table is used. (A value takes twice the memory of a code.)

@@ -39,16 +39,22 @@ class FamilyCase:
         )
 
     def core_members(self) -> list[core.Member]:
-        n_columns = len(self.case.n_categories)
-        return [
-            core.Member(
-                np.array(sorted(member.rows), dtype=np.uint32),
-                core_rules(member.rules, n_columns, member.multipliers),
-                None if member.weights is None else np.array(member.weights, dtype=np.float64),
-                None if member.asked is None else np.array(sorted(member.asked), dtype=np.uint32),
+        """Every other one is named by the rows that do not train."""
+        n_rows, n_columns = len(self.case.rows), len(self.case.n_categories)
+        members = []
+        for number, member in enumerate(self.members):
+            rows = set(member.rows) if number % 2 else set(range(n_rows)) - set(member.rows)
+            named = np.array(sorted(rows), dtype=np.uint32)
+            members.append(
+                core.Member(
+                    named if number % 2 else None,
+                    core_rules(member.rules, n_columns, member.multipliers),
+                    None if member.weights is None else np.array(member.weights, dtype=np.float64),
+                    None if member.asked is None else np.array(sorted(member.asked), dtype="u4"),
+                    left_out=None if number % 2 else named,
+                )
             )
-            for member in self.members
-        ]
+        return members
 
 
 def draw_family(rng: random.Random, criterion: str, n_rows: int | None = None) -> FamilyCase:

@@ -51,7 +51,9 @@ class Workbench:
     def member(
         self, rows: Any, asked: Any = None, bag: Any = None, is_whole: bool = False, **params: Any
     ) -> Member:
-        """A member with the rules of an estimator fitted on its rows. `bag`: weights of its own."""
+        """A member with the rules of an estimator fitted on its rows, which it names or, if they are
+        fewer, the others. `bag`: weights of its own.
+        """
         rows = np.asarray(rows, dtype=np.uint32)
         own = self.read_target(rows, bag, **params)
         rules = make_rules(self.estimator(**params), own, self.table.n_columns)
@@ -61,6 +63,9 @@ class Workbench:
             rules.class_multipliers = multipliers
         if asked is not None:
             asked = np.asarray(asked, dtype=np.uint32)
+        left_out = np.setdiff1d(np.arange(len(self.y)), rows).astype(np.uint32)
+        if len(left_out) < len(rows):
+            return Member(None, rules, bag, asked, is_whole, left_out)
         return Member(rows, rules, bag, asked, is_whole)
 
     def read_target(self, rows: np.ndarray, bag: Any, **params: Any) -> Target:

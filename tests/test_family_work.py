@@ -115,12 +115,20 @@ def test_auto_does_not_share_where_rows_train_too_many_sets_of_members(n_folds, 
 
 
 def test_strata_are_the_sets_of_members_that_rows_train():
-    rows = [np.array(own, dtype=np.uint32) for own in ([0, 1, 2, 3], [1, 2], [2, 3], [])]
+    rows = [(np.array(own, dtype=np.uint32), None) for own in ([0, 1, 2, 3], [1, 2], [2, 3], [])]
     assert _native.count_strata(rows, 4, 4) == 4  # {0}, {0, 1}, {0, 1, 2}, {0, 2}
     assert _native.count_strata(rows, 4, 100) == 4
     assert _native.count_strata(rows, 4, 2) == 2  # rows 0 and 2
     assert _native.count_strata(rows, 6, 6) == 4  # a row that trains nobody is in none
     assert _native.count_strata([], 4, 4) == 0
+
+
+def test_strata_of_members_that_name_the_rows_that_they_leave_out():
+    left_out = [(None, np.array(own, dtype=np.uint32)) for own in ([], [0, 3], [0, 1])]
+    listed = (np.array([0, 2], dtype=np.uint32), None)
+    assert _native.count_strata([*left_out, (None, None)], 4, 4) == 4
+    assert _native.count_strata([left_out[0], (None, None)], 4, 4) == 1
+    assert _native.count_strata([*left_out, listed], 4, 4) == 4  # {0, 3}, {0, 1}, all, {0, 1, 2}
 
 
 def grow_counted(tree, sharing, n_folds=5, n_threads=1):

@@ -118,7 +118,7 @@ def test_many_rows_are_answered_as_by_trees_with_a_demand(target, columns, n_thr
         y = np.unique(y, return_inverse=True)[1].astype(np.int32)
         n_classes, rules.criterion = int(y.max()) + 1, "gini"
     rows = np.arange(n_rows, dtype=np.uint32)
-    members = [(np.delete(rows, row), None, rules, rows[[row]], False) for row in rows]
+    members = [(None, rows[[row]], None, rules, rows[[row]], False) for row in rows]
     trees, _, _ = _native.grow_family(table, y, n_classes, None, members, "none", 1)
     source = open_rows(table)
     expected = np.array([tree.value[tree.apply(source, 1)[k]] for k, tree in enumerate(trees)])

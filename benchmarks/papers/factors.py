@@ -10,6 +10,7 @@ threads  together, on one thread / on two
 import itertools
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier as PeerClassifier
@@ -53,11 +54,12 @@ Contestants = tuple[Callable[[], object], Callable[[], object]]
 def kernel_contestants(ground: Ground) -> Contestants:
     members = ground.folds(10)
     X, y = ground.data.X.astype(np.float32), ground.target.values
+    row_sets = [np.setdiff1d(np.arange(ground.n_rows), member.left_out) for member in members]
 
     def fit_peer() -> None:
-        for member in members:
+        for rows in row_sets:
             model = PeerClassifier(min_samples_leaf=MIN_SAMPLES_LEAF)
-            model.fit(X[member.rows], y[member.rows])
+            model.fit(X[rows], y[rows])
 
     def fit_ours() -> None:
         Table.from_data(ground.data.X)
@@ -72,17 +74,17 @@ def path_contestants(ground: Ground) -> Contestants:
         Cell(depth, split, 0.0, 0, float(alpha))
         for depth, split, alpha in itertools.product(DEPTHS, SPLITS, alphas)
     ]
-    everything = ground.folds(2)[:1]
+    everything = ground.folds(2)[0]
 
     def grow_each() -> None:
         for cell in cells[:: len(cells) // SAMPLED]:
             limited = ground.limited(cell.max_depth)
             limited.rules.min_samples_split = cell.min_samples_split
-            member = type(everything[0])(everything[0].rows, limited.rules)
+            member = replace(everything, rules=limited.rules)
             limited.grow([member], "none").trees[0].prune(cell.ccp_alpha)
 
     def grow_once() -> None:
-        member = type(everything[0])(everything[0].rows, full_rules(ground.rules))
+        member = replace(everything, rules=full_rules(ground.rules))
         replay_sizes(ground.grow([member], "none").trees[0], cells)
 
     return grow_each, grow_once

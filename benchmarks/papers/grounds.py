@@ -70,10 +70,10 @@ class Ground:
 
     def folds(self, n_folds: int) -> list[Member]:
         """The final tree, then the tree without each fold."""
-        rows = np.arange(self.n_rows, dtype=np.uint32)
         splitter = KFold(n_folds, shuffle=True, random_state=0)
-        training = [train.astype(np.uint32) for train, _ in splitter.split(rows)]
-        return [Member(own, self.rules) for own in (rows, *training)]
+        held_out = [test.astype(np.uint32) for _, test in splitter.split(np.empty(self.n_rows))]
+        nothing = np.empty(0, dtype=np.uint32)
+        return [Member(None, self.rules, left_out=own) for own in (nothing, *held_out)]
 
     def bags(self, n_bags: int) -> list[Member]:
         """Trees on as many rows as there are, drawn with replacement."""
@@ -105,8 +105,8 @@ class Ground:
         source.add_table(self.table)
         scores = []
         for member, tree in zip(members, trees, strict=True):
-            held_out = np.setdiff1d(np.arange(self.n_rows), member.rows)
-            if len(held_out):
+            held_out = member.left_out
+            if held_out is not None and len(held_out):
                 answers = tree.value[tree.apply(source, 1)[held_out]]
                 scores.append(self._score_rows(answers, self.target.values[held_out]))
         return float(np.mean(scores))

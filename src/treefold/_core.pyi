@@ -137,6 +137,7 @@ def grow_family(
     members: list[
         tuple[
             NDArray[np.uint32] | None,
+            NDArray[np.uint32] | None,
             NDArray[np.float64] | None,
             Rules,
             NDArray[np.uint32] | None,
@@ -152,9 +153,13 @@ def grow_family(
     is_whole: grow what nobody who asks reaches, too. sharing: "none", "overlap" or "folds"; the
     trees are the same."""
 
-def count_strata(rows: list[NDArray[np.uint32]], n_rows: int, n_looked_at: int) -> int:
+def count_strata(
+    members: list[tuple[NDArray[np.uint32] | None, NDArray[np.uint32] | None]],
+    n_rows: int,
+    n_looked_at: int,
+) -> int:
     """How many different sets of members some rows of a table train, of so many evenly spaced ones.
-    rows: of each member, ascending."""
+    members: the rows that train, ascending, or those that do not."""
 
 def answer_family(
     table: Table,
@@ -163,6 +168,7 @@ def answer_family(
     sample_weight: NDArray[np.float64] | None,
     members: list[
         tuple[
+            NDArray[np.uint32] | None,
             NDArray[np.uint32] | None,
             NDArray[np.float64] | None,
             Rules,

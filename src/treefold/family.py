@@ -28,15 +28,24 @@ _SEEN_PER_MEMBER = 2  # rows
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One tree: the rows that it trains on (ascending, without repeats) and how it grows."""
+    """One tree: the rows that it trains on and how it grows."""
 
-    rows: NDArray[np.uint32]
+    rows: NDArray[np.uint32] | None  # ascending, without repeats; None: all that are not left out
     rules: _native.Rules
     weights: NDArray[np.float64] | None = None  # of all rows of the table; None: the target's
     # Rows of the table, or of the questions, that want an answer: what they do not reach is not
     # grown, unless the whole tree is wanted too. None: the whole tree.
     asked: NDArray[np.uint32] | None = None
     is_whole: bool = False
+    # Instead of rows: those that do not train, which are fewer. Members that share what they add up
+    # are then told apart without a list of the others.
+    left_out: NDArray[np.uint32] | None = None
+
+    def count_rows(self, n_table_rows: int) -> int:
+        """Count the rows that train."""
+        if self.rows is not None:
+            return len(self.rows)
+        return n_table_rows - (0 if self.left_out is None else len(self.left_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,7 @@ def grow_family(
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
     mode = choose_sharing(table, target, members, n_threads) if sharing == "auto" else sharing
-    n_rows = sum(len(member.rows) for member in members)
+    n_rows = sum(member.count_rows(table.n_rows) for member in members)
     bar = Progress("", 0, verbose=0) if progress is None else progress
     trees, leaves, work = _native.grow_family(
         table,
@@ -106,8 +115,8 @@ def ask_family(
 
 def _list_fields(members: Sequence[Member]) -> list[Any]:
     return [
-        (member.rows, member.weights, member.rules, member.asked, member.is_whole)
-        for member in members
+        (each.rows, each.left_out, each.weights, each.rules, each.asked, each.is_whole)
+        for each in members
     ]
 
 
@@ -137,7 +146,7 @@ def choose_sharing(
 
 
 def _are_alike(members: Sequence[Member], table: _native.Table) -> bool:
-    rows = [member.rows for member in members]
+    rows = [(member.rows, member.left_out) for member in members]
     n_members = len(members)
     return _native.count_strata(rows, table.n_rows, _SEEN_PER_MEMBER * n_members) <= n_members
 

@@ -71,6 +71,9 @@ class Field(Protocol):
     def train_rows(self, split: Split | None) -> NDArray[np.uint32]:
         """Number the training rows within the ground; None asks for all rows."""
 
+    def left_out_rows(self, split: Split | None) -> NDArray[np.uint32] | None:
+        """Number all other rows of the ground, if they are known anyway."""
+
     def asked_rows(self, split: Split) -> NDArray[np.uint32] | None:
         """Number the test rows within the ground, if they are there."""
 
@@ -149,6 +152,10 @@ class SharedField:
         if split is None:
             return np.arange(self.ground.n_rows, dtype=np.uint32)
         return split.train_rows()
+
+    def left_out_rows(self, split: Split | None) -> NDArray[np.uint32] | None:
+        """Number all other rows of the ground, if they are known anyway."""
+        return np.empty(0, dtype=np.uint32) if split is None else split.left_out_rows()
 
     def asked_rows(self, split: Split) -> NDArray[np.uint32] | None:
         """Number the test rows within the ground."""

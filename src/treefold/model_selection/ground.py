@@ -30,6 +30,7 @@ class Training:
     rows: NDArray[np.uint32]
     target: Target  # of these rows
     rules: _native.Rules
+    left_out: NDArray[np.uint32] | None = None  # all other rows, if they are known
 
     @property
     def present(self) -> NDArray[np.int64] | None:
@@ -58,12 +59,18 @@ class Ground:
         """Number of rows."""
         return self.table.n_rows
 
-    def train(self, estimator: BaseDecisionTree, rows: NDArray[np.uint32]) -> Training:
+    def train(
+        self,
+        estimator: BaseDecisionTree,
+        rows: NDArray[np.uint32],
+        left_out: NDArray[np.uint32] | None = None,
+    ) -> Training:
         """Make the rules of a fit on these rows; raises what that fit would raise."""
         target = select_rows(self.target, rows, getattr(estimator, "class_weight", None))
         if isinstance(estimator.random_state, np.random.RandomState):
             estimator = clone(estimator)  # each fit draws from the state as it was given
-        return Training(rows, target, make_rules(estimator, target, self.table.n_columns))
+        rules = make_rules(estimator, target, self.table.n_columns)
+        return Training(rows, target, rules, left_out)
 
     def member(
         self,
@@ -74,7 +81,8 @@ class Ground:
         """Make the member of a family that grows on these rows, with those that ask it."""
         own, given = training.target.weights, self.target.weights
         if own is None or (given is not None and np.array_equal(own, given[training.rows])):
-            return Member(training.rows, training.rules, None, asked, is_whole)
+            rows = training.rows if training.left_out is None else None
+            return Member(rows, training.rules, None, asked, is_whole, training.left_out)
         weights = np.zeros(self.n_rows)  # a class of weight zero: its rows do not exist
         weights[training.rows] = own
         return Member(training.rows, training.rules, weights, asked, is_whole)

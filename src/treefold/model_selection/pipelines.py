@@ -102,6 +102,10 @@ class PipelineField:
         """All rows that there are."""
         return np.arange(self.ground.n_rows, dtype=np.uint32)
 
+    def left_out_rows(self, split: Split | None) -> NDArray[np.uint32] | None:
+        """None of them: the others are not in this table."""
+        return np.empty(0, dtype=np.uint32)
+
     def asked_rows(self, split: Split) -> NDArray[np.uint32] | None:
         """None: the test rows are not in this table."""
         return None

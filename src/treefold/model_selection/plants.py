@@ -101,8 +101,9 @@ class Growth:
         n_rows = 0
         for twins in _find_twins(seeds):
             rows = field.train_rows(twins[0].split)
+            left_out = field.left_out_rows(twins[0].split)
             try:
-                training = field.ground.train(twins[0].setting.tree, rows)
+                training = field.ground.train(twins[0].setting.tree, rows, left_out)
             except ValueError:
                 continue
             cells = twins[0].setting.list_cells(training.target.n_rows)

@@ -65,6 +65,13 @@ class Split:
             rows.sort()
         return rows
 
+    def left_out_rows(self) -> NDArray[np.uint32] | None:
+        """All rows that do not train, ascending; None where those that train are listed."""
+        if self.listed_train is not None:
+            return None
+        rows = self.test if self.left_out is None else np.concatenate([self.test, self.left_out])
+        return np.sort(rows).astype(np.uint32)
+
     @property
     def is_regular(self) -> bool:
         """Whether both sides have rows of the data, and no training row comes twice."""
