@@ -50,7 +50,7 @@ TrainingRows read_training_rows(const std::optional<Vector<uint32_t>>& rows,
                                 const std::optional<Vector<uint32_t>>& left_out, size_t n_rows) {
     if (rows && left_out) throw DataError("a member names the rows that train or the others");
     if (rows) return TrainingRows::of(read_rows(span_of(*rows), n_rows, true));
-    std::vector<uint32_t> others;
+    Words others;
     if (left_out) others = read_rows(span_of(*left_out), n_rows, true);
     return TrainingRows::all_but(std::move(others), n_rows);
 }

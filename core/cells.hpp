@@ -50,7 +50,7 @@ public:
         slots_.assign(n_rows.size() * width_, Slot(0));
         n_words_ = column.is_categorical ? column.n_codes / 64 + 1 : 0;
         present_.assign(group.patterns.size() * n_words_, 0);
-        const std::vector<uint32_t>& rows = group.layout.rows;
+        const Words& rows = group.layout.rows;
         if (is_kept(group, at))
             look_up(group, at, bins);
         else if (column.is_sparse)

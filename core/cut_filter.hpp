@@ -22,6 +22,8 @@ inline constexpr size_t kFilteredRows = 255;  // of one label, in a byte; n^3 / 
 
 class CutFilter {
 public:
+    CutFilter() { below_one_[0] = below_other_[0] = Codes{}; }  // the rest is written before it is read
+
     // One searcher, for whom all rows count. totals: rows of each label, all of them at most kFilteredRows.
     void prepare(std::span<const uint32_t> rows, std::span<const uint32_t> labels,
                  std::span<const int64_t> totals, int64_t smallest) {
@@ -208,7 +210,7 @@ private:
     std::vector<Searcher> searchers_;
     std::vector<uint16_t> counts_;  // (searcher, label): rows
     std::array<Codes, kFilteredRows + 1> codes_;  // of the columns at hand
-    std::array<Codes, kFilteredRows + 1> below_one_{}, below_other_{};
+    std::array<Codes, kFilteredRows + 1> below_one_, below_other_;
     std::vector<Codes> all_;  // per label
     std::vector<float> best_;  // (searcher, lane)
 };

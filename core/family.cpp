@@ -8,8 +8,8 @@
 
 namespace treefold {
 
-std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend) {
-    std::vector<uint32_t> own(rows.begin(), rows.end());  // first: the caller's may change
+Words read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend) {
+    Words own(rows.begin(), rows.end());  // first: the caller's may change
     uint32_t descends = 0, largest = 0;  // no early end: this way it is done eight at a time
     for (size_t k = 1; k < own.size(); ++k) descends |= own[k - 1] >= own[k];
     if (must_ascend && descends != 0) throw DataError("the rows of a member must ascend");
@@ -27,7 +27,7 @@ bool NamedRows::trains(uint32_t row) const {
 
 void TrainingRows::turn_round() {
     constexpr uint32_t kAtOnce = 8;
-    std::vector<uint32_t> rows(size() + kAtOnce);
+    Words rows(size() + kAtOnce);
     uint32_t* to = rows.data();
     for_each_stretch([&](uint32_t first, uint32_t last) {
         for (uint32_t row = first; row < last; row += kAtOnce) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "memory.hpp"
 #include "rules.hpp"
 
 namespace treefold {
@@ -21,7 +22,7 @@ struct Questions {
 // reaches is not grown: it stays a leaf that describes its rows.
 struct Demand {
     bool is_everything = true;
-    std::vector<uint32_t> rows;
+    Words rows;
 };
 
 // Rows that train, or all that do not; ascending.
@@ -37,16 +38,16 @@ struct NamedRows {
 class TrainingRows {
 public:
     TrainingRows() = default;
-    static TrainingRows of(std::vector<uint32_t> rows) {
+    static TrainingRows of(Words rows) {
         return TrainingRows(std::move(rows), 0, true);
     }
-    static TrainingRows all_but(std::vector<uint32_t> left_out, size_t n_table_rows) {
+    static TrainingRows all_but(Words left_out, size_t n_table_rows) {
         return TrainingRows(std::move(left_out), n_table_rows, false);
     }
 
     size_t size() const { return is_listed_ ? list_.size() : n_table_rows_ - list_.size(); }
     NamedRows named() const { return {list_, is_listed_}; }
-    std::vector<uint32_t>& list() {
+    Words& list() {
         if (!is_listed_) turn_round();
         return list_;
     }
@@ -62,11 +63,11 @@ public:
     }
 
 private:
-    TrainingRows(std::vector<uint32_t> list, size_t n_table_rows, bool is_listed)
+    TrainingRows(Words list, size_t n_table_rows, bool is_listed)
         : list_(std::move(list)), n_table_rows_(n_table_rows), is_listed_(is_listed) {}
     void turn_round();
 
-    std::vector<uint32_t> list_;
+    Words list_;
     size_t n_table_rows_ = 0;
     bool is_listed_ = true;
 };
@@ -85,7 +86,7 @@ struct Member {
 enum class Sharing : uint8_t { none, overlap, folds };
 
 // Rows as the caller names them. Throws if one is not among so many, or if they have to ascend and do not.
-std::vector<uint32_t> read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend);
+Words read_rows(std::span<const uint32_t> rows, size_t n_rows, bool must_ascend);
 
 // How many different sets of members some rows train, of so many that are evenly spaced in a table. rows: of each
 // member.

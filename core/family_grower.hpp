@@ -83,7 +83,7 @@ private:
     struct Strata {
         Patterns patterns;  // over the shares
         Words pattern_of;
-        std::vector<uint32_t> rows;  // those that train nobody are left out
+        Words rows;  // those that train nobody are left out
     };
 
     using Seats = std::vector<Seat<Target>*>;
@@ -248,7 +248,7 @@ private:
         grower.run(std::move(root), grove, worker);
     }
 
-    Layout lay_out_rows(Workshop<Target>& shop, std::vector<uint32_t> rows) {
+    Layout lay_out_rows(Workshop<Target>& shop, Words rows) {
         Workers itself(1, nullptr);
         return lay_out(shop.plan, std::move(rows), view_.classes,
                        shop.in_tasks ? itself : workers_);

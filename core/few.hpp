@@ -104,6 +104,8 @@ public:
     using Entry = typename Groups::Entry;
     using Slot = typename Target::Slot;
 
+    FewSearch() {}  // not filled with zeros: it is large, and small trees are many
+
     // What a search works on; exact(column) is called for columns that only the exact scans can decide.
     struct Job {
         const Layout& layout;

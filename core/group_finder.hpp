@@ -24,7 +24,7 @@ public:
     std::vector<Split>& find(Node<Target>& node, int worker) {
         Group<Target>& group = *node.group;
         Desk<Target>& desk = shop_.desk(worker);
-        std::vector<Split>& splits = tools_[static_cast<size_t>(worker)].splits;
+        std::vector<Split>& splits = tools_of(worker).splits;
         splits.resize(group.shares.size());
         desk.work.count_search(splits.size(), group.n_rows());
         Crew<Target>& crew = gather_crew(group, worker);
@@ -34,7 +34,7 @@ public:
                     splits[share] = find_alone(node, share, worker);
         if (crew.shares.empty()) return splits;
         count_work(crew, desk.work);
-        std::vector<Findings>& findings = tools_[static_cast<size_t>(worker)].findings;
+        std::vector<Findings>& findings = tools_of(worker).findings;
         findings.resize(crew.shares.size());
         for (Findings& own : findings) own.reset();
         search_columns(crew, findings, worker);
@@ -79,9 +79,16 @@ private:
         std::vector<Split> splits;  // per share
     };
 
+    // Made when the worker has its first group: a single tree has none, and there are thousands of bytes to them.
+    Tools& tools_of(int worker) {
+        std::unique_ptr<Tools>& tools = tools_[static_cast<size_t>(worker)];
+        if (!tools) tools = std::make_unique_for_overwrite<Tools>();
+        return *tools;
+    }
+
     // Nobody, if no kernel serves the group.
     Crew<Target>& gather_crew(Group<Target>& group, int worker) {
-        Tools& tools = tools_[static_cast<size_t>(worker)];
+        Tools& tools = tools_of(worker);
         Crew<Target>& crew = tools.crew;
         crew.group = &group;
         crew.shares.clear(), crew.views.clear();
@@ -190,7 +197,7 @@ private:
                       std::vector<Findings>& findings, int worker) {
         const Layout& layout = crew.group->layout;
         Desk<Target>& desk = shop_.desk(worker);
-        Tools& tools = tools_[static_cast<size_t>(worker)];
+        Tools& tools = tools_of(worker);
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
         tools.has_prepared_scan = false;
         if constexpr (std::is_same_v<Target, MeanTarget<2>>) tools.means.prepare(crew, findings);
@@ -378,7 +385,7 @@ private:
     Workshop<Target>& shop_;
     Finder<Target>& finder_;
     Keeper<Target>& keeper_;
-    std::vector<Tools> tools_;  // per worker
+    std::vector<std::unique_ptr<Tools>> tools_;  // per worker
 };
 
 }  // namespace treefold

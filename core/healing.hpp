@@ -91,8 +91,8 @@ private:
 
     // Rows ascend in both.
     void join_rows(Group<Target>& group) {
-        const std::vector<uint32_t>&a = one_.layout.rows, &b = other_.layout.rows;
-        std::vector<uint32_t>& rows = group.layout.rows;
+        const Words&a = one_.layout.rows, &b = other_.layout.rows;
+        Words& rows = group.layout.rows;
         rows.reserve(std::max(a.size(), b.size()));
         group.pattern_of.reserve(std::max(a.size(), b.size()));
         for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {

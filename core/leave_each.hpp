@@ -12,7 +12,7 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
     PlanOwner owner(table, {view.n_classes, true, false}, workers);
     Workshop<Target> shop(table, owner.plan(), workers);
     Answers answers(table.n_rows, Target::is_classification ? target.width() : 1);
-    std::vector<uint32_t>& rows = member.rows.list();
+    Words& rows = member.rows.list();
     Kinds kinds = sort_into_kinds(target, member.weights, rows, table.n_rows);
     Seat<Target> seat{0, &target, &member.rules, true, tiny_rows(table, member.rules, target), 0.0};
     auto root = std::make_unique<Crowd<Target>>();

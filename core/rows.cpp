@@ -91,7 +91,7 @@ PlanOwner::PlanOwner(const Table& table, const PlanWishes& wishes, Workers& work
     plan_.other_columns = other_columns_;
 }
 
-Layout lay_out(const Plan& plan, std::vector<uint32_t> members, std::span<const int32_t> classes,
+Layout lay_out(const Plan& plan, Words members, std::span<const int32_t> classes,
                Workers& workers) {
     Layout layout;
     static_cast<Plan&>(layout) = plan;
@@ -99,17 +99,17 @@ Layout lay_out(const Plan& plan, std::vector<uint32_t> members, std::span<const 
     layout.n_rows = members.size();
     layout.rows = std::move(members);
     std::span<const uint32_t> rows = layout.rows;
+    std::vector<uint32_t> ordered, listed;
+    for (uint32_t k = 0; k < table.columns.size(); ++k) {
+        if (plan.order_of[k] >= 0) ordered.push_back(k);
+        if (table.columns[k].is_sparse && plan.keeps_orders) listed.push_back(k);
+    }
     std::vector<bool> is_member;
-    if (rows.size() < table.n_rows) {
+    if (!listed.empty() && rows.size() < table.n_rows) {
         is_member.resize(table.n_rows);
         for (uint32_t row : rows) is_member[row] = true;
     }
-    std::vector<uint32_t> ordered;
-    for (uint32_t k = 0; k < table.columns.size(); ++k) {
-        if (plan.order_of[k] >= 0) ordered.push_back(k);
-        if (table.columns[k].is_sparse && plan.keeps_orders)
-            order_listed(table.columns[k], is_member, classes, k, layout);
-    }
+    for (uint32_t k : listed) order_listed(table.columns[k], is_member, classes, k, layout);
     layout.order_words.resize(plan.n_orders * rows.size());
     workers.for_each(ordered.size(), [&](size_t task, int) {
         order_rows(table.columns[ordered[task]], rows, classes, plan.class_bits,

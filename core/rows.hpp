@@ -73,7 +73,7 @@ private:
 
 struct Layout : Plan {
     size_t n_rows = 0;  // rows in the root
-    std::vector<uint32_t> rows;
+    Words rows;
     Words order_words;  // one order after another, n_rows words each
     std::vector<uint32_t> listed_words, listed_codes;
     std::vector<Stretch> root_stretches;  // the sparse columns, ascending
@@ -170,7 +170,7 @@ void keep_right(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
     std::memcpy(items.data() + (count - n_right), spare, n_right * sizeof(uint32_t));
 }
 
-Layout lay_out(const Plan& plan, std::vector<uint32_t> rows, std::span<const int32_t> classes,
+Layout lay_out(const Plan& plan, Words rows, std::span<const int32_t> classes,
                Workers& workers);
 
 }  // namespace treefold

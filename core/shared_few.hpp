@@ -20,7 +20,7 @@ public:
         with_bounds([&](auto& bounds) { bounds.prepare(crew, classes_); });
         stride_ = crew.n_slots * classes_.size();
         if (!crew.group->kept.empty()) return;
-        const std::vector<uint32_t>& rows = layout().rows;
+        const Words& rows = layout().rows;
         const int32_t* classes = crew.views[0].target.classes.data();
         offset_.resize(rows.size());
         for (size_t k = 0; k < rows.size(); ++k)
