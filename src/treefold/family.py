@@ -71,8 +71,10 @@ def grow_family(
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
     mode = choose_sharing(table, target, members, n_threads) if sharing == "auto" else sharing
-    n_rows = sum(member.count_rows(table.n_rows) for member in members)
-    bar = Progress("", 0, verbose=0) if progress is None else progress
+    report, n_rows = None, 0
+    if progress is not None:
+        n_rows = sum(member.count_rows(table.n_rows) for member in members)
+        report = progress.watch(work_per_row * n_rows, n_rows)
     trees, leaves, work = _native.grow_family(
         table,
         target.values,
@@ -81,9 +83,10 @@ def grow_family(
         _list_fields(members),
         mode,
         n_threads,
-        bar.watch(work_per_row * n_rows, n_rows),
+        report,
     )
-    bar.advance(work_per_row * n_rows)
+    if progress is not None:
+        progress.advance(work_per_row * n_rows)
     seconds = time.perf_counter() - start
     return Family(trees, leaves, _divide_time(seconds, trees), {"mode": mode, **work})
 
@@ -187,6 +190,6 @@ def _size(values: NDArray[Any] | None) -> int:
 
 def _divide_time(seconds: float, trees: list[_native.Tree]) -> NDArray[np.float64]:
     """Each member's share of the time, by what its tree would take alone: its rows times depth."""
-    shares = np.array([tree.samples_of_all_nodes for tree in trees], dtype=np.float64)
-    share_of_each: NDArray[np.float64] = shares / max(shares.sum(), 1.0)
-    return seconds * share_of_each
+    shares = [tree.samples_of_all_nodes for tree in trees]
+    per_sample = seconds / max(sum(shares), 1)
+    return np.array([per_sample * share for share in shares])
