@@ -203,19 +203,21 @@ private:
     };
 
     struct Moves {
-        std::vector<uint32_t> places;  // of the parent's rows that are not in the larger child
+        Words places;  // of the parent's rows that are not in the larger child
         std::vector<Move> in_larger, in_smaller;
 
         size_t n_rows() const { return places.size() + in_larger.size() + in_smaller.size(); }
 
         void list(const Group<Target>& parent, const Fates& fates) {
-            places.resize(parent.n_rows() + 1);
+            const auto n = static_cast<uint32_t>(parent.n_rows());
+            places.resize(n + 1);
             in_larger.clear(), in_smaller.clear();
             size_t n_moved = 0;
             const uint32_t* cell_of = parent.cells.data() + fates.fork.cells_begin;
             const uint8_t* fate_of = fates.of.data();
-            for (uint32_t k = 0; k < parent.n_rows(); ++k) {
-                places[n_moved] = k;
+            uint32_t* to = places.data();
+            for (uint32_t k = 0; k < n; ++k) {
+                to[n_moved] = k;
                 n_moved += fate_of[cell_of[k]] & kIsMoved;
             }
             places.resize(n_moved);
@@ -243,15 +245,17 @@ private:
         void list(const Group<Target>& group, size_t n, PlaceOf&& place_of, size_t n_slots_there,
                   SlotOf&& slot_of) {
             const int32_t* classes = group.shares[0].seat->target->classes.data();
+            const uint32_t *row_at = group.layout.rows.data(), *pattern_of = group.pattern_of.data();
             n_slots = n_slots_there;
             rows.resize(n + 1), offsets.resize(n + 1);
+            uint32_t *to_rows = rows.data(), *to_offsets = offsets.data();
+            const auto stride = static_cast<uint32_t>(n_slots);
             size_t n_listed = 0;
             for (size_t i = 0; i < n; ++i) {
                 size_t place = place_of(i);
-                uint32_t row = group.layout.rows[place], slot = slot_of(group.pattern_of[place]);
-                rows[n_listed] = row;
-                offsets[n_listed] =
-                    static_cast<uint32_t>(classes[row]) * static_cast<uint32_t>(n_slots) + slot;
+                uint32_t row = row_at[place], slot = slot_of(pattern_of[place]);
+                to_rows[n_listed] = row;
+                to_offsets[n_listed] = static_cast<uint32_t>(classes[row]) * stride + slot;
                 n_listed += slot != Patterns::kNone;
             }
             rows.resize(n_listed), offsets.resize(n_listed);

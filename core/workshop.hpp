@@ -219,7 +219,7 @@ struct Desk {
     }
 
 private:
-    static constexpr size_t kUsedGroups = 32, kUsedBytes = size_t{1} << 18;
+    static constexpr size_t kUsedGroups = 8, kUsedBytes = size_t{1} << 18;
 };
 
 // Nodes below this many cells are left to one worker: waking the others would take longer.
