@@ -218,7 +218,8 @@ size_t count_strata_of(const nb::list& members, size_t n_rows, size_t n_looked_a
     }
     std::vector<NamedRows> rows;
     for (size_t k = 0; k < arrays.size(); ++k)
-        rows.push_back({arrays[k] ? span_of(*arrays[k]) : std::span<const uint32_t>(), do_train[k]});
+        rows.push_back(
+            {arrays[k] ? span_of(*arrays[k]) : std::span<const uint32_t>(), do_train[k]});
     return count_strata(rows, n_rows, n_looked_at);
 }
 

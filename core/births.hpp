@@ -145,7 +145,8 @@ private:
         size_t n_left = 0, n_right = 0, k = 0;
         const size_t n = parent.n_rows();
         for (; kPacks && k + kPacked <= n; k += kPacked) {
-            Packable eight(rows + k), on_left(to_left, cell_of + k), on_right(to_right, cell_of + k);
+            Packable eight(rows + k), on_left(to_left, cell_of + k),
+                on_right(to_right, cell_of + k);
             uint32_t left_bits = ~on_left.bits_of(Patterns::kNone) & 255,
                      right_bits = ~on_right.bits_of(Patterns::kNone) & 255;
             eight.pack(left_bits, left_rows + n_left), eight.pack(right_bits, right_rows + n_right);

@@ -84,7 +84,8 @@ private:
 
     struct Running {
         Vector a, b, n_left;
-        Vector least;  // no cut is looked at that is not better: the second best, or what another column has
+        Vector
+            least;  // no cut is looked at that is not better: the second best, or what another column has
         Vector n_before, best;
         Mask where;
     };
@@ -198,8 +199,9 @@ private:
         Vector reached = running.a * n_right + (squares_[v] - 2 * running.b + running.a) * n_left;
         Mask is_over = reached > running.least * product;
         if (any_lane(is_over)) note(running, v, code, reached / product, is_over);
+        running.n_before = n_left;
     }
-    // Where both sides are large enough, and something has changed since the last cut that was worth it.
+    // Where both sides are large enough, and something has changed.
     void note(Running& running, size_t v, uint32_t code, Vector quality, Mask is_over) const {
         Vector n_left = running.n_left, n_right = n_[v] - n_left;
         Mask counts = is_over & (n_left >= smallest_[v]) & (n_right >= smallest_[v]) &
@@ -209,7 +211,6 @@ private:
         running.least = counts & (second > running.least) ? second : running.least;
         running.best = is_more ? quality : running.best;
         running.where = is_more ? Mask{} + code : running.where;
-        running.n_before = n_left;
     }
 
     // Categories, or cuts with missing rows on either side.

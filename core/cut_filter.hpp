@@ -22,7 +22,9 @@ inline constexpr size_t kFilteredRows = 255;  // of one label, in a byte; n^3 / 
 
 class CutFilter {
 public:
-    CutFilter() { below_one_[0] = below_other_[0] = Codes{}; }  // the rest is written before it is read
+    CutFilter() {
+        below_one_[0] = below_other_[0] = Codes{};
+    }  // the rest is written before it is read
 
     // One searcher, for whom all rows count. totals: rows of each label, all of them at most kFilteredRows.
     void prepare(std::span<const uint32_t> rows, std::span<const uint32_t> labels,

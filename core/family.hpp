@@ -38,9 +38,7 @@ struct NamedRows {
 class TrainingRows {
 public:
     TrainingRows() = default;
-    static TrainingRows of(Words rows) {
-        return TrainingRows(std::move(rows), 0, true);
-    }
+    static TrainingRows of(Words rows) { return TrainingRows(std::move(rows), 0, true); }
     static TrainingRows all_but(Words left_out, size_t n_table_rows) {
         return TrainingRows(std::move(left_out), n_table_rows, false);
     }

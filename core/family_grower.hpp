@@ -274,8 +274,7 @@ private:
         std::vector<Word> sets(table_.n_rows * n_words, start[0]);
         for (size_t at = 0; n_words > 1 && at < sets.size(); ++at) sets[at] = start[at % n_words];
         for (size_t k = 0; k < shares.size(); ++k)
-            for (uint32_t row : rows_of(k).rows)
-                sets[row * n_words + k / kBits] ^= bit_of(k);
+            for (uint32_t row : rows_of(k).rows) sets[row * n_words + k / kBits] ^= bit_of(k);
         strata.rows.resize(table_.n_rows), strata.pattern_of.resize(table_.n_rows);
         LoneAbsence known(strata.patterns);
         auto intern = [&](uint32_t row) {

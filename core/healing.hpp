@@ -91,7 +91,7 @@ private:
 
     // Rows ascend in both.
     void join_rows(Group<Target>& group) {
-        const Words&a = one_.layout.rows, &b = other_.layout.rows;
+        const Words &a = one_.layout.rows, &b = other_.layout.rows;
         Words& rows = group.layout.rows;
         rows.reserve(std::max(a.size(), b.size()));
         group.pattern_of.reserve(std::max(a.size(), b.size()));

@@ -245,7 +245,8 @@ private:
         void list(const Group<Target>& group, size_t n, PlaceOf&& place_of, size_t n_slots_there,
                   SlotOf&& slot_of) {
             const int32_t* classes = group.shares[0].seat->target->classes.data();
-            const uint32_t *row_at = group.layout.rows.data(), *pattern_of = group.pattern_of.data();
+            const uint32_t *row_at = group.layout.rows.data(),
+                           *pattern_of = group.pattern_of.data();
             n_slots = n_slots_there;
             rows.resize(n + 1), offsets.resize(n + 1);
             uint32_t *to_rows = rows.data(), *to_offsets = offsets.data();

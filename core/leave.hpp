@@ -293,7 +293,7 @@ private:
     std::pair<CrowdPtr, CrowdPtr> divide(const Crowd<Target>& crowd, const Fork& fork) const {
         const Column& column = crowd.layout.table->columns[fork.choice.column];
         auto left = std::make_shared<Crowd<Target>>(), right = std::make_shared<Crowd<Target>>();
-        Words&on_left = left->layout.rows, &on_right = right->layout.rows;
+        Words &on_left = left->layout.rows, &on_right = right->layout.rows;
         on_left.resize(crowd.n_rows()), on_right.resize(crowd.n_rows());
         size_t n_left = 0, n_right = 0;
         auto divide_by = [&](auto&& goes_left) {

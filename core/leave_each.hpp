@@ -22,8 +22,7 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
     for (uint32_t row : member.demand.rows) {
         (member.rows.named().trains(row) ? root->leavers : strangers).push_back(row);
     }
-    if (rows.size() < 2 && !root->leavers.empty())
-        throw DataError("no row is left to grow from");
+    if (rows.size() < 2 && !root->leavers.empty()) throw DataError("no row is left to grow from");
     root->layout = lay_out(owner.plan(), std::move(rows), view.classes, workers);
     root->bytes = Metered(shop.meter, root->layout.nbytes());
     Leaving<Target>(shop, seat, kinds, answers).run(std::move(root), strangers);

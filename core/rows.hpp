@@ -170,7 +170,6 @@ void keep_right(std::span<uint32_t> items, uint32_t* spare, IsLeft&& is_left) {
     std::memcpy(items.data() + (count - n_right), spare, n_right * sizeof(uint32_t));
 }
 
-Layout lay_out(const Plan& plan, Words rows, std::span<const int32_t> classes,
-               Workers& workers);
+Layout lay_out(const Plan& plan, Words rows, std::span<const int32_t> classes, Workers& workers);
 
 }  // namespace treefold

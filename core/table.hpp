@@ -62,7 +62,8 @@ inline constexpr size_t kLinePadding = 16;
 // The codes of some columns row by row: a node's rows then bring all of them in one cache line.
 struct CodeLines {
     std::vector<uint32_t> columns;  // dense, of one byte
-    std::vector<uint8_t, Unfilled<uint8_t>> codes;  // one line per row of the table, and kLinePadding
+    std::vector<uint8_t, Unfilled<uint8_t>>
+        codes;  // one line per row of the table, and kLinePadding
 };
 
 struct Table {

@@ -51,8 +51,9 @@ class Workbench:
     def member(
         self, rows: Any, asked: Any = None, bag: Any = None, is_whole: bool = False, **params: Any
     ) -> Member:
-        """A member with the rules of an estimator fitted on its rows, which it names or, if they are
-        fewer, the others. `bag`: weights of its own.
+        """A member with the rules of an estimator fitted on its rows. `bag`: weights of its own.
+
+        It names its rows or, if they are fewer, the others.
         """
         rows = np.asarray(rows, dtype=np.uint32)
         own = self.read_target(rows, bag, **params)

@@ -147,3 +147,21 @@ def test_all_roots_but_one_are_leaves():
     rows = np.arange(SMALL)
     row_sets = [rows[y == 1], rows, rows[y == 0]]
     Workbench(X, y, params={"min_samples_leaf": 5}).assert_as_alone(row_sets, "folds")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_rows", [SMALL, LARGE])
+def test_sets_of_categories_that_are_of_one_size(n_rows, n_classes):
+    """Many ways to divide the categories leave as many rows on either side; a numeric column that
+    comes first is nearly as good as the best of them.
+    """
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        category = np.arange(n_rows) % 5
+        chosen = np.isin(category, rng.permutation(5)[:2])
+        y = (chosen ^ (rng.random(n_rows) < 0.2)).astype(int)
+        y[rng.random(n_rows) < 0.1] = n_classes - 1
+        rival = np.where(rng.random(n_rows) < 0.25, rng.integers(0, 4, n_rows), 3 * chosen)
+        X = np.column_stack([rival, category, rng.permutation(category)]).astype(float)
+        work = Workbench(X, y, categorical=[1, 2], params={"min_samples_leaf": 2})
+        work.assert_as_alone(without_each(n_rows, np.arange(n_rows) // 5 % 10), "folds")

@@ -54,7 +54,8 @@ Contestants = tuple[Callable[[], object], Callable[[], object]]
 def kernel_contestants(ground: Ground) -> Contestants:
     members = ground.folds(10)
     X, y = ground.data.X.astype(np.float32), ground.target.values
-    row_sets = [np.setdiff1d(np.arange(ground.n_rows), member.left_out) for member in members]
+    rows = np.arange(ground.n_rows)
+    row_sets = [rows if own.left_out is None else np.delete(rows, own.left_out) for own in members]
 
     def fit_peer() -> None:
         for rows in row_sets:
