@@ -144,7 +144,7 @@ private:
         uint32_t *left_patterns = left.pattern_of.data(), *right_patterns = right.pattern_of.data();
         size_t n_left = 0, n_right = 0, k = 0;
         const size_t n = parent.n_rows();
-        for (; kPacks && k + kPacked <= n; k += kPacked) {
+        for (; kPacks && k + kPacked <= n; k += kPacked) {  // three quarters of the time
             Packable eight(rows + k), on_left(to_left, cell_of + k),
                 on_right(to_right, cell_of + k);
             uint32_t left_bits = ~on_left.bits_of(Patterns::kNone) & 255,
