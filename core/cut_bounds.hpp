@@ -84,8 +84,7 @@ private:
 
     struct Running {
         Vector a, b, n_left;
-        Vector
-            least;  // no cut is looked at that is not better: the second best, or what another column has
+        Vector least;  // the second best, or what another column has: cuts must be better
         Vector n_before, best;
         Mask where;
     };
@@ -151,7 +150,8 @@ private:
         return {odd_rows_.data(), n};
     }
 
-    // The best of all cuts; there is none after the last code. The numbers of vectors and slots, if they are known. (Letter, ten folds together: 1.01 times as fast.)
+    // The best of all cuts; there is none after the last code. The numbers of vectors and slots, if they are
+    // known. (Letter, ten folds together: 1.01 times as fast.)
     template <size_t kVectors, size_t kSlots>
     void bound_cuts(const Column& column) {
         std::array<Running, kVectors> fixed;
