@@ -274,6 +274,7 @@ void bind_rules(nb::module_& m) {
         .def_rw("max_depth", &Rules::max_depth)
         .def_rw("min_samples_split", &Rules::min_samples_split)
         .def_rw("min_samples_leaf", &Rules::min_samples_leaf)
+        .def_rw("min_samples_category", &Rules::min_samples_category)
         .def_rw("min_weight_leaf", &Rules::min_weight_leaf)
         .def_rw("max_features", &Rules::max_features)
         .def_rw("max_leaf_nodes", &Rules::max_leaf_nodes)

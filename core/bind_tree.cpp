@@ -34,6 +34,8 @@ Tree tree_from_arrays(const nb::dict& arrays, int n_classes) {
     tree.value = take<double>(arrays, "value");
     tree.category_begin = take<int64_t>(arrays, "category_begin");
     tree.category_words = take<uint64_t>(arrays, "category_words");
+    if (arrays.contains("unknown_go_to_left"))
+        tree.unknown_go_to_left = take<uint8_t>(arrays, "unknown_go_to_left");
     complete_and_validate(tree);
     return tree;
 }
@@ -60,6 +62,7 @@ nb::dict tree_to_arrays(nb::handle self) {
     arrays["value"] = view(self, tree.value);
     arrays["category_begin"] = category_begin(self);
     arrays["category_words"] = view(self, tree.category_words);
+    if (tree.has_categories()) arrays["unknown_go_to_left"] = view(self, tree.unknown_go_to_left);
     return arrays;
 }
 
@@ -129,6 +132,7 @@ void bind_tree(nb::module_& m) {
     bind_array(tree, "n_categories", &Tree::n_categories);
     tree.def_prop_ro("category_begin", &category_begin);
     bind_array(tree, "category_words", &Tree::category_words);
+    bind_array(tree, "unknown_go_to_left", &Tree::unknown_go_to_left);
     bind_replay(m, tree);
 }
 

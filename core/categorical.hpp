@@ -2,6 +2,9 @@
 //
 // Two classes or a mean: the best set is a prefix of the order by mean (Breiman et al. 1984), so C categories
 // have C - 1 candidates. More classes: every subset up to kExhaustive categories, else prefixes per class.
+//
+// Sets must not win by their number. Of more than two categories those of few rows go together as one group, and all
+// candidates give up what so many groups gain by chance.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +12,19 @@
 #include "findings.hpp"
 
 namespace treefold {
+
+// Of the categories in a node, those of fewer rows than `least`; and all, where the first of these stands for them. Two
+// categories divide in one way only: they stay apart.
+template <class RowsOf, class Codes>
+void list_rare(std::span<const uint32_t> present, int64_t least, RowsOf&& rows_of, Codes& rare,
+               Codes& groups) {
+    rare.clear(), groups.clear();
+    for (uint32_t code : present) {
+        bool is_rare = present.size() > 2 && rows_of(code) < least;
+        if (!is_rare || rare.empty()) groups.push_back(code);
+        if (is_rare) rare.push_back(code);
+    }
+}
 
 template <class Target>
 class CategoricalScan {
@@ -25,16 +41,28 @@ public:
         missing_rows_ = scratch.histogram_rows[n_codes];
     }
 
-    // Returns whether the column varies in this node.
+    // Returns whether the column varies in this node; a group of rare categories is one value.
     bool run() {
-        const std::vector<uint32_t>& present = scratch_.present;
-        if (present.empty() || present.size() + (missing_rows_ != 0) < 2) return false;
+        join_rare();
+        bool varies = try_groups();
+        part_rare();
+        return varies;
+    }
+
+private:
+    bool try_groups() {
+        const std::vector<uint32_t>& groups = scratch_.groups;
+        if (groups.empty() || groups.size() + (missing_rows_ != 0) < 2) return false;
+        if (node_.rules.min_samples_category > 1 && groups.size() > 2)
+            allowance_ = static_cast<double>(groups.size() - 2) *
+                         node_.target.chance_gain(node_.totals, node_.context, node_.variance,
+                                                  scratch_.scaled);
         if (missing_rows_ != 0) {
             start();
-            for (uint32_t code : present) add(code);
-            offer(present.size(), present, false);
+            for (uint32_t code : groups) add(code);
+            offer(groups.size(), groups, false);
         }
-        if (present.size() < 2) return true;
+        if (groups.size() < 2) return true;
         if constexpr (!Target::is_classification) {
             try_prefixes(0);
         } else {
@@ -43,7 +71,7 @@ public:
                 if (node_.totals.slots[k] != Slot(0)) ++n_classes, first = k;
             if (n_classes <= 2)
                 try_prefixes(first);
-            else if (present.size() <= kExhaustive)
+            else if (groups.size() <= kExhaustive)
                 try_subsets();
             else
                 for (size_t k = 0; k < width_; ++k)
@@ -52,7 +80,28 @@ public:
         return true;
     }
 
-private:
+    // The first of the rare categories takes what the others have, and gives it back.
+    void join_rare() {
+        list_rare(
+            scratch_.present, node_.rules.min_samples_category,
+            [&](uint32_t code) { return scratch_.histogram_rows[code]; }, scratch_.rare,
+            scratch_.groups);
+        move_rare([](auto& to, const auto& from) { to += from; });
+    }
+    void part_rare() {
+        move_rare([](auto& to, const auto& from) { to -= from; });
+    }
+    template <class Move>
+    void move_rare(Move&& move) {
+        const std::vector<uint32_t>& rare = scratch_.rare;
+        for (size_t k = 1; k < rare.size(); ++k) {
+            move(scratch_.histogram_rows[rare[0]], scratch_.histogram_rows[rare[k]]);
+            for (size_t slot = 0; slot < width_; ++slot)
+                move(scratch_.histogram[rare[0] * width_ + slot],
+                     scratch_.histogram[rare[k] * width_ + slot]);
+        }
+    }
+
     Side<Slot> category(uint32_t code) const {
         return {scratch_.histogram_rows[code], scratch_.histogram.data() + code * width_};
     }
@@ -71,7 +120,7 @@ private:
     void try_prefixes(size_t k) {
         auto& order = scratch_.by_share;
         order.clear();
-        for (uint32_t code : scratch_.present)
+        for (uint32_t code : scratch_.groups)
             order.emplace_back(
                 node_.target.share(category(code), k, node_.context, scratch_.scaled), code);
         std::sort(order.begin(), order.end());
@@ -88,13 +137,13 @@ private:
     }
 
     void try_subsets() {
-        // Bit i of `others` decides about present[i + 1]; present[0] is always left.
-        const std::vector<uint32_t>& present = scratch_.present;
+        // Bit i of `others` decides about groups[i + 1]; groups[0] is always left.
+        const std::vector<uint32_t>& groups = scratch_.groups;
         std::vector<uint32_t>& codes = scratch_.chosen;
-        for (uint32_t others = 0; others + 1 < uint32_t{1} << (present.size() - 1); ++others) {
-            codes.assign(1, present[0]);
-            for (size_t i = 1; i < present.size(); ++i)
-                if (others >> (i - 1) & 1) codes.push_back(present[i]);
+        for (uint32_t others = 0; others + 1 < uint32_t{1} << (groups.size() - 1); ++others) {
+            codes.assign(1, groups[0]);
+            for (size_t i = 1; i < groups.size(); ++i)
+                if (others >> (i - 1) & 1) codes.push_back(groups[i]);
             start();
             for (uint32_t code : codes) add(code);
             offer_both(codes.size(), codes);
@@ -115,10 +164,11 @@ private:
     }
 
     void offer(size_t count, const std::vector<uint32_t>& codes, bool with_missing) {
-        std::optional<double> quality = judge(node_, scratch_.left, rows_, scratch_, findings_);
+        std::optional<double> quality =
+            judge(node_, scratch_.left, rows_, scratch_, findings_, allowance_);
         if (!quality) return;
-        Split split =
-            categorical_split(*quality, column_, n_codes_, {codes.data(), count}, scratch_.present);
+        Split split = categorical_split(*quality, column_, n_codes_, {codes.data(), count},
+                                        scratch_.present, scratch_.rare);
         split.saw_missing = missing_rows_ != 0;
         bool holds_codes = has_bit(split.left_set.data(), codes[0]);
         split.missing_left = holds_codes == with_missing;
@@ -131,6 +181,7 @@ private:
     Scratch<Slot>& scratch_;
     Findings& findings_;
     int64_t missing_rows_ = 0, rows_ = 0;
+    double allowance_ = 0.0;  // of every candidate's quality, what it owes to chance
 };
 
 }  // namespace treefold

@@ -66,6 +66,7 @@ struct Choice {
     uint32_t set = 0;  // categorical: in ChoiceSets
     bool missing_left = true;
     bool saw_missing = false;
+    Unseen unseen = Unseen::as_missing;
 
     bool exists() const { return column != UINT32_MAX; }
     bool is_same(const Choice& other) const {  // of numeric columns

@@ -28,11 +28,18 @@ inline uint32_t last_code_left(const Split& split, const Column& column) {
     return static_cast<uint32_t>(after - values) - 1;
 }
 
-// A category that the node does not have goes as missing values do.
+// Do categories that the node does not have, or that nobody knows, go left? With the rare ones, or as missing values do.
+inline bool sends_unseen_left(const Split& split) {
+    return split.unseen == Unseen::as_missing ? split.missing_left : split.unseen == Unseen::left;
+}
 inline void send_absent_left(Split& split, const Column& column,
                              const std::vector<uint64_t>& present) {
+    auto send_left = [&](uint32_t code) {
+        split.left_set[code / 64] |= uint64_t{1} << (code % 64);
+    };
     for (uint32_t code = 0; code < column.n_codes; ++code)
-        if (!has_bit(present.data(), code)) split.left_set[code / 64] |= uint64_t{1} << (code % 64);
+        if (!has_bit(present.data(), code)) send_left(code);
+    send_left(column.n_codes);
 }
 
 template <class Target>
@@ -137,9 +144,8 @@ private:
         return divide(asked, spare, [&](uint32_t place) {
             double value = shop_.questions->at(asking_rows_[place], split.column);
             if (value != value) return split.missing_left;
-            if (column.is_categorical)
-                return code_goes_left(split, column, static_cast<uint32_t>(value));
-            return goes_left(value, threshold, false, false, nullptr);
+            return goes_left(value, threshold, false, false,
+                             column.is_categorical ? split.left_set.data() : nullptr);
         });
     }
 
@@ -180,7 +186,7 @@ private:
         if (!split.saw_missing)
             split.missing_left = !node.seat->target->is_lighter(
                 side_of(node.left), side_of(node.right), node.context, desk.scratch.scaled);
-        if (!split.is_categorical || !split.missing_left) return;
+        if (!split.is_categorical || !sends_unseen_left(split)) return;
         const Column& column = shop_.table.columns[split.column];
         std::vector<uint64_t> present(split.left_set.size());
         for (uint32_t row : node.rows()) {

@@ -39,6 +39,7 @@ struct NodeView {
     bool has_glance = false;      // classes: does can_reach() know anything?
     double parent_entropy = 0.0;  // as context has it,
     double margin = 0.0;          // and more than an entropy in float64 is off
+    Scaled variance{};  // of a mean
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };
@@ -123,6 +124,8 @@ struct Scratch {
     SmallMemory small;
     std::vector<MeanCategory> mean_categories;
     std::vector<uint32_t> present;  // categories in the node,
+    std::vector<uint32_t> rare;  // those that go together,
+    std::vector<uint32_t> groups;  // all, where the first of these stands for them,
     std::vector<std::pair<double, uint32_t>> by_share;  // their order,
     std::vector<uint32_t> chosen;  // and those of a candidate
 
@@ -192,11 +195,12 @@ bool can_reach(const NodeView<Target>& node, const typename Target::Slot* left, 
     return true;
 }
 
-// The exact quality of a candidate; nothing if a side is too small, or if it cannot win.
+// The exact quality of a candidate, less an allowance for chance; nothing if a side is too small, or if it cannot win.
 template <class Target>
 std::optional<double> judge(const NodeView<Target>& node,
                             const std::vector<typename Target::Slot>& left, int64_t rows_left,
-                            Scratch<typename Target::Slot>& scratch, const Findings& findings) {
+                            Scratch<typename Target::Slot>& scratch, const Findings& findings,
+                            double allowance = 0.0) {
     const Rules& rules = node.rules;
     int64_t rows_right = node.totals.rows - rows_left;
     if (rows_left < rules.min_samples_leaf || rows_right < rules.min_samples_leaf) return {};
@@ -208,7 +212,8 @@ std::optional<double> judge(const NodeView<Target>& node,
         return node.target.weight_of(side, node.context, scratch.scaled) < rules.min_weight_leaf;
     };
     if (rules.min_weight_leaf > 0.0 && (is_light(on_left) || is_light(on_right))) return {};
-    double quality = node.target.quality(on_left, on_right, node.context, scratch.scaled);
+    double quality =
+        node.target.quality(on_left, on_right, node.context, scratch.scaled, allowance);
     if (quality < findings.floor) return {};
     return quality;
 }

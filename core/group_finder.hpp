@@ -353,6 +353,7 @@ private:
         const NodeView<Target>& from = crew.views[lane];
         NodeView<Target> view{from.target, from.rules, from.totals, from.context, desk.own_rows};
         view.end = desk.own_rows.size();
+        view.variance = from.variance;
         return view;
     }
 

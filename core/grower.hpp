@@ -356,7 +356,7 @@ private:
         if (!split.saw_missing)
             split.missing_left = !share.seat->target->is_lighter(
                 side_of(left), side_of(right), share.context, shop_.desk(worker).scratch.scaled);
-        if (!split.is_categorical || !split.missing_left) return;
+        if (!split.is_categorical || !sends_unseen_left(split)) return;
         send_absent_left(split, shop_.table.columns[split.column],
                          cells.list_present(group.patterns, at));
     }

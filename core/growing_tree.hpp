@@ -281,7 +281,8 @@ private:
         tree.threshold.reserve(n), tree.missing_go_to_left.reserve(n), tree.impurity.reserve(n);
         tree.n_node_samples.reserve(n), tree.weighted_n_node_samples.reserve(n);
         tree.float32_side.reserve(n), tree.value.reserve(n * n_values_);
-        if (tree.has_categories()) tree.category_begin.reserve(n + 1);
+        if (tree.has_categories())
+            tree.category_begin.reserve(n + 1), tree.unknown_go_to_left.reserve(n);
     }
     // A step at a time: what is not yet written takes no memory.
     static constexpr size_t kStep = 1024;
@@ -290,7 +291,8 @@ private:
         tree.threshold.resize(n), tree.missing_go_to_left.resize(n), tree.impurity.resize(n);
         tree.n_node_samples.resize(n), tree.weighted_n_node_samples.resize(n);
         tree.float32_side.resize(n), tree.value.resize(n * n_values_);
-        if (tree.has_categories()) tree.category_begin.resize(n + 1);
+        if (tree.has_categories())
+            tree.category_begin.resize(n + 1), tree.unknown_go_to_left.resize(n);
     }
 
     // Returns the record of the left child, or 0.
@@ -321,14 +323,19 @@ private:
         tree.missing_go_to_left[node] = cut.column_and_sides & 1;
         tree.float32_side[node] = static_cast<uint8_t>(cut.side());
         if (column.is_categorical) {
-            auto words = sets_.begin() + static_cast<ptrdiff_t>(cut.place);
-            tree.category_words.insert(tree.category_words.end(), words,
-                                       words + static_cast<ptrdiff_t>(column.n_codes + 63) / 64);
+            write_set(tree, sets_.data() + cut.place, column.n_codes, node);
             tree.threshold[node] = std::numeric_limits<double>::quiet_NaN();
         } else {
             tree.threshold[node] = std::bit_cast<double>(cut.place);
         }
         return cut.children;
+    }
+
+    // The last bit of a split's set is that of unknown categories.
+    static void write_set(Tree& tree, const uint64_t* words, uint32_t n_codes, size_t node) {
+        tree.unknown_go_to_left[node] = has_bit(words, n_codes);
+        tree.category_words.insert(tree.category_words.end(), words, words + (n_codes + 63) / 64);
+        if (n_codes % 64 != 0) tree.category_words.back() &= (uint64_t{1} << (n_codes % 64)) - 1;
     }
 
     size_t n_values_;

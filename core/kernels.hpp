@@ -109,6 +109,7 @@ inline void prepare_glance(NodeView<ClassTarget<int64_t>>& node) {
 template <class Target>
 void prepare_float64(NodeView<Target>& node, const Description& description) {
     node.has_kernel = has_kernel(node);
+    node.variance = description.variance;
     if constexpr (std::is_same_v<Target, ClassTarget<int64_t>>) {
         for (int64_t total : node.totals.slots) {
             node.weight += static_cast<double>(total);
@@ -126,7 +127,9 @@ void prepare_float64(NodeView<Target>& node, const Description& description) {
             node.mean = to_double(node.totals.slots[0]);
             return;
         }
-        double spread = scale_by_power(description.impurity * n, -2 * node.target.product_exponent);
+        double spread =
+            Scaled{description.variance.mantissa * n, description.variance.exponent}.value(
+                -2 * node.target.product_exponent);
         node.scale = n * n;
         node.mean = to_double(node.totals.slots[0]) / n;
         node.error = kRounding * ((n + 4) * std::sqrt(n * spread) + 2 * n * std::fabs(node.mean));

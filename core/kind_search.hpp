@@ -252,9 +252,11 @@ private:
     }
 
     NodeView<Target> view_of(const Absence<Target>& absence) const {
-        return {*seat_.target,   *seat_.rules,       absence.totals,
-                absence.context, crowd_.layout.rows, 0,
-                crowd_.n_rows()};
+        NodeView<Target> view{*seat_.target,   *seat_.rules,       absence.totals,
+                              absence.context, crowd_.layout.rows, 0,
+                              crowd_.n_rows()};
+        view.variance = absence.description.variance;
+        return view;
     }
 
     // Categories ------------------------------------------------------------------------------
@@ -288,8 +290,8 @@ private:
                 }
             }
             if (found.exists() && choices[leaver].is_beaten_by(found.quality, at))
-                choices[leaver] = {found.quality,    at, 0, 0, set, found.missing_left,
-                                   found.saw_missing};
+                choices[leaver] = {found.quality,     at,          0, 0, set, found.missing_left,
+                                   found.saw_missing, found.unseen};
         }
         std::fill_n(scratch.histogram.begin(), (column.n_codes + 1) * width_, Slot(0));
         std::fill_n(scratch.histogram_rows.begin(), column.n_codes + 1, 0);

@@ -34,8 +34,8 @@ public:
             category.sum += y[row] * unit;
             category.count += 1.0;
         }
-        list_present();
-        if (n_present_ < 2) return false;
+        list_groups();
+        if (groups_.size() < 2) return false;
         std::sort(categories_.begin(), categories_.end(),
                   [](const MeanCategory& a, const MeanCategory& b) {
                       return a.mean != b.mean ? a.mean < b.mean : a.code < b.code;
@@ -45,16 +45,31 @@ public:
     }
 
 private:
-    void list_present() {
-        for (uint32_t code = 0; code < n_codes_; ++code) {
-            MeanCategory& category = categories_[code];
-            if (category.count == 0.0) continue;
-            present_[n_present_] = code;
-            category.code = code;
-            category.mean = category.sum / category.count;
-            categories_[n_present_++] = category;
+    // The rare ones as one, as CategoricalScan has it.
+    void list_groups() {
+        for (uint32_t code = 0; code < n_codes_; ++code)
+            if (categories_[code].count != 0.0) present_.push_back(code);
+        list_rare(
+            present_.view(), node_.rules.min_samples_category,
+            [&](uint32_t code) { return static_cast<int64_t>(categories_[code].count); }, rare_,
+            groups_);
+        for (size_t k = 1; k < rare_.size(); ++k) {
+            categories_[rare_[0]].sum += categories_[rare_[k]].sum;
+            categories_[rare_[0]].count += categories_[rare_[k]].count;
         }
-        categories_.resize(n_present_);
+        for (size_t k = 0; k < groups_.size(); ++k) {
+            MeanCategory category = categories_[groups_[k]];
+            category.code = groups_[k];
+            category.mean = category.sum / category.count;
+            categories_[k] = category;
+        }
+        categories_.resize(groups_.size());
+        if (node_.rules.min_samples_category > 1 && groups_.size() > 2) {
+            std::vector<int64_t> unused;
+            allowance_ =
+                static_cast<double>(groups_.size() - 2) *
+                node_.target.chance_gain(node_.totals, node_.context, node_.variance, unused);
+        }
     }
 
     // Equal means move together; if all are equal the lowest category goes alone.
@@ -62,7 +77,7 @@ private:
         double n = static_cast<double>(node_.totals.rows), sum = 0.0, n_left = 0.0;
         bool all_equal = categories_.front().mean == categories_.back().mean;
         std::array<uint32_t, kMostCategories> chosen;
-        for (size_t k = 0; k + 1 < n_present_; ++k) {
+        for (size_t k = 0; k + 1 < groups_.size(); ++k) {
             const MeanCategory& category = categories_[k];
             sum += category.sum;
             n_left += category.count;
@@ -77,18 +92,32 @@ private:
         double smallest = static_cast<double>(node_.rules.min_samples_leaf);
         double n_right = static_cast<double>(node_.totals.rows) - n_left;
         if (n_left < smallest || n_right < smallest) return;
-        double quality = d * d / (n_left * n_right);
+        double quality = d * d / (n_left * n_right) - allowance_;
         if (quality < findings_.floor) return;
         findings_.offer(
-            categorical_split(quality, column_, n_codes_, chosen, {present_.data(), n_present_}));
+            categorical_split(quality, column_, n_codes_, chosen, present_.view(), rare_.view()));
     }
+
+    class CodeList {
+    public:
+        void clear() { size_ = 0; }
+        void push_back(uint32_t code) { codes_[size_++] = code; }
+        size_t size() const { return size_; }
+        bool empty() const { return size_ == 0; }
+        uint32_t operator[](size_t k) const { return codes_[k]; }
+        std::span<const uint32_t> view() const { return {codes_.data(), size_}; }
+
+    private:
+        size_t size_ = 0;
+        std::array<uint32_t, kMostCategories> codes_;
+    };
 
     const NodeView<Target>& node_;
     uint32_t column_, n_codes_;
     std::vector<MeanCategory>& categories_;
     Findings& findings_;
-    std::array<uint32_t, kMostCategories> present_;
-    size_t n_present_ = 0;
+    CodeList present_, rare_, groups_;
+    double allowance_ = 0.0;
 };
 
 }  // namespace treefold

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
 #include "categorical.hpp"
 #include "column_groups.hpp"
 #include "crowd.hpp"
 #include "lanes.hpp"
 #include "order_view.hpp"
+#include "standing.hpp"
 
 namespace treefold {
 
@@ -337,19 +339,39 @@ private:
             scratch.histogram[column.codes[row]] += target_.product(row);
             ++scratch.histogram_rows[column.codes[row]];
         }
+        variances_.resize(choices.size());
         for (size_t k = 0; k < choices.size(); ++k) {
-            Split found = search_without(at, column, crowd_.leavers[k]);
+            // Without its allowance for chance, which asks for the variance, a set has not less quality.
+            Split found = search_without(at, column, crowd_.leavers[k], {});
             if (!found.exists() || !choices[k].is_beaten_by(found.quality, at)) continue;
-            choices[k] = {
-                found.quality,    at, 0, 0, static_cast<uint32_t>(sets.size()), found.missing_left,
-                found.saw_missing};
+            if (seat_.rules->min_samples_category > 1) {
+                found = search_without(at, column, crowd_.leavers[k], variance_without(k));
+                if (!choices[k].is_beaten_by(found.quality, at)) continue;
+            }
+            choices[k] = {found.quality,
+                          at,
+                          0,
+                          0,
+                          static_cast<uint32_t>(sets.size()),
+                          found.missing_left,
+                          found.saw_missing,
+                          found.unseen};
             sets.push_back(found.left_set);
         }
         std::fill_n(scratch.histogram.begin(), column.n_codes + 1, Slot(0));
         std::fill_n(scratch.histogram_rows.begin(), column.n_codes + 1, 0);
     }
 
-    Split search_without(uint32_t at, const Column& column, uint32_t row) {
+    Scaled variance_without(size_t leaver) {
+        std::optional<Scaled>& variance = variances_[leaver];
+        if (!variance)
+            variance =
+                describe_without(crowd_, crowd_.leavers[leaver], target_, desk_.scratch.scaled)
+                    .description.variance;
+        return *variance;
+    }
+
+    Split search_without(uint32_t at, const Column& column, uint32_t row, Scaled variance) {
         Scratch<Slot>& scratch = desk_.scratch;
         uint32_t code = column.codes[row];
         Slot own = target_.product(row);
@@ -362,6 +384,7 @@ private:
         desk_.findings.reset();
         Target::Context context;
         NodeView<Target> view{target_, *seat_.rules, totals, context, crowd_.layout.rows, 0, 0};
+        view.variance = variance;
         CategoricalScan<Target>(view, at, column.n_codes, scratch, desk_.findings).run();
         scratch.histogram[code] += own, ++scratch.histogram_rows[code];
         return std::move(desk_.findings.best);
@@ -377,6 +400,7 @@ private:
     double floor_ = 0.0, largest_scale_ = 0.0;
     bool has_categories_ = false;
     std::vector<double> own_;  // z, per leaver
+    std::vector<std::optional<Scaled>> variances_;  // of the node without each leaver
     std::vector<Candidate> candidates_;  // in the order of the tie rule
     Cuts<Slot> cuts_;
     std::vector<double> codes_, codes_with_missing_;  // of one column, per leaver

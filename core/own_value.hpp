@@ -69,7 +69,9 @@ void settle_own(const Column& column, const Presence& presence, uint32_t row, Ch
     } else if (column.is_categorical) {
         uint64_t bit = uint64_t{1} << (code % 64);
         set[code / 64] &= ~bit;
-        if (goes_as_missing()) set[code / 64] |= bit;
+        bool is_left =
+            choice.unseen == Unseen::as_missing ? goes_as_missing() : choice.unseen == Unseen::left;
+        if (is_left) set[code / 64] |= bit;
     } else {
         settle_between(column, presence, place, choice);
     }

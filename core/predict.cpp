@@ -76,7 +76,7 @@ public:
             for (size_t index = 0; index < source_.blocks.size(); ++index)
                 read_sparse(index, first, count, block);
         check_finite(block, first, count);
-        drop_unknown(count, block);
+        number_unknown(count, block);
         return block;
     }
 
@@ -155,13 +155,13 @@ private:
                             std::to_string(first + k / width()));
         }
     }
-    // Unknown categories become missing.
-    void drop_unknown(size_t count, double* block) const {
+    // Unknown categories get the number behind the last one.
+    void number_unknown(size_t count, double* block) const {
         for (size_t slot = 0; slot < columns_.size(); ++slot) {
             double n_categories = source_.columns[columns_[slot]].n_categories;
             if (n_categories == 0) continue;
             for (size_t k = slot; k < count * width(); k += width())
-                if (!(block[k] >= 0 && block[k] < n_categories)) block[k] = kMissing;
+                if (block[k] < 0 || block[k] >= n_categories) block[k] = n_categories;
         }
     }
 
@@ -184,7 +184,7 @@ public:
             step.right = static_cast<uint32_t>(tree.children_right[node]);
             step.slot_and_side =
                 reader_.slot(tree.feature[node]) << 1 | tree.missing_go_to_left[node];
-            if (std::isnan(step.threshold)) step.left_set = tree.left_set(node).data();
+            if (std::isnan(step.threshold)) step.left_set = add_set(tree, node);
         }
     }
 
@@ -226,6 +226,21 @@ public:
     }
 
 private:
+    // The left set, with a bit more for unknown categories.
+    const uint64_t* add_set(const Tree& tree, size_t node) {
+        sets_.reserve(tree.category_words.size() + tree.size());  // all of them: they stay in place
+        size_t begin = sets_.size(),
+               unknown =
+                   static_cast<size_t>(tree.n_categories[static_cast<size_t>(tree.feature[node])]);
+        std::span<const uint64_t> set = tree.left_set(node);
+        sets_.insert(sets_.end(), set.begin(), set.end());
+        sets_.resize(begin + unknown / 64 + 1);
+        uint64_t bit = uint64_t{1} << (unknown % 64);
+        sets_.back() &= ~bit;
+        if (tree.unknown_go_to_left[node] != 0) sets_.back() |= bit;
+        return sets_.data() + begin;
+    }
+
     static const Source& check_shape(const Tree& tree, const Source& source) {
         if (source.columns.size() != tree.n_categories.size())
             throw DataError("the data has " + std::to_string(source.columns.size()) +
@@ -237,6 +252,7 @@ private:
 
     Reader reader_;
     std::vector<Step> steps_;
+    std::vector<uint64_t> sets_;
 };
 
 // Calls body(first row, row count, block) over all rows, in parallel.

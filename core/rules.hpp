@@ -14,6 +14,8 @@ struct Rules {
     int64_t min_samples_split = 2;
     int64_t min_samples_leaf = 1;
     double min_weight_leaf = 0.0;
+    int64_t min_samples_category =
+        1;  // 1: categories as they come, and columns compare by raw gain
     uint64_t max_features = UINT64_MAX;  // columns tried per node
     int64_t max_leaf_nodes = 0;          // 0: no limit, depth first
     double min_impurity_decrease = 0.0;

@@ -10,15 +10,20 @@
 
 namespace treefold {
 
+// Where a split sends categories that its node has not: with the group of rare ones, if there is one.
+enum class Unseen : uint8_t { as_missing, left, right };
+
 struct Split {
     double quality = -std::numeric_limits<double>::infinity();
     uint32_t column = UINT32_MAX;
     bool is_categorical = false;
     bool missing_left = true;
     bool saw_missing = false;
+    Unseen unseen = Unseen::as_missing;
     uint32_t code = 0;                // numeric: codes up to this one go left
     uint32_t next_code = 0;  // the next code present in the node; n_codes for `present | missing`
-    std::vector<uint64_t> left_set;  // categorical: the categories that go left, as bits
+    std::vector<uint64_t>
+        left_set;  // categorical: the categories that go left, as bits; bit n_codes: unknown ones
 
     bool exists() const { return column != UINT32_MAX; }
 };
@@ -41,18 +46,23 @@ inline void single_out(Split& split, uint32_t n_codes) {
 }
 
 // Some of the categories present in the node against the others; the left set is the one with the lowest of all.
+// rare: those of them that go together, of which the first stands for all among the chosen.
 inline Split categorical_split(double quality, uint32_t column, uint32_t n_codes,
-                               std::span<const uint32_t> chosen,
-                               std::span<const uint32_t> present) {
+                               std::span<const uint32_t> chosen, std::span<const uint32_t> present,
+                               std::span<const uint32_t> rare) {
     Split split;
     split.quality = quality;
     split.column = column;
     split.is_categorical = true;
     split.left_set.assign(n_codes / 64 + 1, 0);
     auto flip = [&](uint32_t code) { split.left_set[code / 64] ^= uint64_t{1} << (code % 64); };
+    auto is_left = [&](uint32_t code) { return split.left_set[code / 64] >> (code % 64) & 1; };
     for (uint32_t code : chosen) flip(code);
-    if ((split.left_set[present[0] / 64] >> (present[0] % 64) & 1) == 0)
+    if (!rare.empty() && is_left(rare[0]))
+        for (uint32_t code : rare.subspan(1)) flip(code);
+    if (!is_left(present[0]))
         for (uint32_t code : present) flip(code);
+    if (!rare.empty()) split.unseen = is_left(rare[0]) ? Unseen::left : Unseen::right;
     return split;
 }
 

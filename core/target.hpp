@@ -39,6 +39,7 @@ struct Description {
     double weight = 0.0;
     double impurity = 0.0;
     bool is_pure = false;
+    Scaled variance{};  // of a mean: the impurity, also where that leaves float64
 };
 
 inline int64_t bit_length(int64_t x) { return 64 - std::countl_zero(static_cast<uint64_t>(x)); }
@@ -143,19 +144,26 @@ public:
         return context;
     }
 
+    // allowance: what the quality owes to chance, in its own units (chance_gain).
     double quality(Side<Slot> left, Side<Slot> right, const Context& context,
-                   std::vector<int64_t>& scratch) const {
+                   std::vector<int64_t>& scratch, double allowance = 0.0) const {
         if constexpr (std::is_same_v<Slot, int64_t>) {
             if (multipliers.empty())
                 return class_quality(criterion, {left.slots, width()}, {right.slots, width()},
-                                     context.parent_entropy, logs);
+                                     context.parent_entropy, logs, allowance);
         }
         scratch.resize(2 * width());
         std::span<int64_t> x_left(scratch.data(), width()),
             x_right(scratch.data() + width(), width());
         scale(left.slots, context, x_left);
         scale(right.slots, context, x_right);
-        return class_quality(criterion, x_left, x_right, context.parent_entropy, logs);
+        return class_quality(criterion, x_left, x_right, context.parent_entropy, logs, allowance);
+    }
+
+    // What the best set of categories gains by chance, per group of them beyond the second.
+    double chance_gain(const Totals& totals, const Context& context, Scaled,
+                       std::vector<int64_t>& scratch) const {
+        return class_chance(criterion, scaled(totals.slots.data(), context, scratch), totals.rows);
     }
 
     double weight_of(Side<Slot> side, const Context& context, std::vector<int64_t>& scratch) const {
@@ -294,23 +302,39 @@ public:
         return {2 * highest};
     }
 
-    double quality(Side<Slot> left, Side<Slot> right, const Context& context,
-                   std::vector<int64_t>&) const {
+    // allowance: what the quality owes to chance, in its own units (chance_gain).
+    double quality(Side<Slot> left, Side<Slot> right, const Context& context, std::vector<int64_t>&,
+                   double allowance = 0.0) const {
         if constexpr (N == 2) {
-            if (is_short()) return quality_of_short(left, right);
+            if (is_short()) return quality_of_short(left, right) - allowance;
         }
         Slot weight_left = weight(left), weight_right = weight(right);
         Fixed<2 * N> difference = multiply(left.slots[0], weight_right);
         difference -= multiply(right.slots[0], weight_left);
         if constexpr (N == 2) {
             double d = to_double(difference);
-            return d * d / (to_double(weight_left) * to_double(weight_right));
+            return d * d / (to_double(weight_left) * to_double(weight_right)) - allowance;
         }
         // Mantissas apart from exponents: neither squares nor products of weights leave float64.
         Scaled d = round_scaled(difference), l = round_scaled(weight_left),
                r = round_scaled(weight_right);
         int exponent = 2 * d.exponent - l.exponent - r.exponent - context.exponent;
-        return scale_by_power(d.mantissa * d.mantissa / (l.mantissa * r.mantissa), exponent);
+        return scale_by_power(d.mantissa * d.mantissa / (l.mantissa * r.mantissa), exponent) -
+               allowance;
+    }
+
+    // What the best set of categories gains by chance, per group of them beyond the second: a quality is the node's weight
+    // times the gain, in squared units of the products.
+    double chance_gain(const Totals& totals, const Context& context, Scaled variance,
+                       std::vector<int64_t>& scratch) const {
+        int of_spread = 0, of_weight = 0;
+        double spread = std::frexp(variance.mantissa, &of_spread);
+        double weight =
+            std::frexp(weight_of({totals.rows, totals.slots.data()}, context, scratch), &of_weight);
+        double n = static_cast<double>(totals.rows);
+        return scale_by_power(kChance * spread * (weight * weight / n),
+                              of_spread + variance.exponent + 2 * of_weight - 2 * product_exponent -
+                                  context.exponent);
     }
 
     double weight_of(Side<Slot> side, const Context&, std::vector<int64_t>&) const {
@@ -346,7 +370,13 @@ public:
         node.is_pure = lowest == highest;
         *value = node.is_pure ? lowest + 0.0 : mean(side);
         double farthest = std::max(highest - *value, *value - lowest);
-        node.impurity = node.is_pure ? 0.0 : variance(rows, *value, farthest, node.weight);
+        if (node.is_pure) return node;
+        constexpr double kLargest = std::numeric_limits<double>::max();
+        node.variance = variance(rows, *value, farthest, node.weight);
+        node.impurity = std::isinf(farthest)
+                            ? kLargest
+                            : std::clamp(node.variance.value(),
+                                         std::numeric_limits<double>::denorm_min(), kLargest);
         return node;
     }
 
@@ -371,9 +401,9 @@ private:
 
     // Squared deviations as integers relative to the largest one, so that their sum does not depend on the
     // order of the rows. Never zero: the targets differ.
-    double variance(std::span<const uint32_t> rows, double mean, double farthest,
+    Scaled variance(std::span<const uint32_t> rows, double mean, double farthest,
                     double total) const {
-        if (std::isinf(farthest)) return std::numeric_limits<double>::max();
+        if (std::isinf(farthest)) return wide_variance(rows, mean, 2, total);
         int power = static_cast<int>(std::bit_cast<uint64_t>(farthest) >> 52) - 1023;
         if (row_weights.empty() && std::abs(power) < 400) {  // as below; no square overflows
             double unit = scale_by_power(1.0, 59 - 2 * power),
@@ -386,18 +416,29 @@ private:
             bool is_short = sum >> 63 == 0;
             double whole = is_short ? static_cast<double>(static_cast<int64_t>(sum))
                                     : static_cast<double>(sum);
-            return whole / total * inverse;
+            return {whole / total * inverse, 0};
         }
-        power = std::ilogb(farthest);
+        return wide_variance(rows, mean, 0, total);
+    }
+
+    // The same where squares leave float64. halvings: of all numbers, without which differences leave it.
+    Scaled wide_variance(std::span<const uint32_t> rows, double mean, int halvings,
+                         double total) const {
+        auto deviation = [&](uint32_t row) {
+            return scale_by_power(y[row], -halvings) - scale_by_power(mean, -halvings);
+        };
+        double farthest = 0.0;
+        for (uint32_t row : rows) farthest = std::max(farthest, std::fabs(deviation(row)));
+        int power = std::ilogb(farthest);
         double heaviest = row_weights.empty() ? 1.0 : 0.0;
         if (!row_weights.empty())
             for (uint32_t row : rows) heaviest = std::max(heaviest, row_weights[row]);
         int weight_power = std::ilogb(heaviest);
         auto square = [&](uint32_t row) {  // relative to the farthest and the heaviest: below 8
-            double deviation = scale_by_power(y[row] - mean, -power);
+            double scaled = scale_by_power(deviation(row), -power);
             double weight =
                 row_weights.empty() ? 1.0 : scale_by_power(row_weights[row], -weight_power);
-            return deviation * deviation * weight;
+            return scaled * scaled * weight;
         };
         int unit = 59;  // bits after the point
         if (!row_weights.empty()) {
@@ -409,9 +450,7 @@ private:
         for (uint32_t row : rows) sum += static_cast<int64_t>(scale_by_power(square(row), unit));
         double spread =
             scale_by_power(static_cast<double>(sum) / scale_by_power(total, -weight_power), -unit);
-        return std::clamp(scale_by_power(spread, 2 * power),
-                          std::numeric_limits<double>::denorm_min(),
-                          std::numeric_limits<double>::max());
+        return {spread, 2 * (power + halvings)};
     }
 };
 

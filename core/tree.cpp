@@ -35,6 +35,7 @@ void Tree::append(const Tree& from, size_t node) {
     std::span<const uint64_t> set = from.left_set(node);
     category_words.insert(category_words.end(), set.begin(), set.end());
     category_begin.push_back(static_cast<int64_t>(category_words.size()));
+    unknown_go_to_left.push_back(from.unknown_go_to_left[node]);
 }
 
 Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept) {
@@ -62,6 +63,7 @@ Tree keep_splits(const Tree& tree, const std::vector<bool>& is_split_kept) {
             kept.threshold[here] = kLeafThreshold;
             kept.missing_go_to_left[here] = kept.float32_side[here] = 0;
             if (kept.category_begin.empty()) continue;
+            kept.unknown_go_to_left[here] = 0;
             kept.category_words.resize(static_cast<size_t>(kept.category_begin[here]));
             kept.category_begin[here + 1] = kept.category_begin[here];
         }
@@ -98,7 +100,8 @@ void validate_lengths(const Tree& tree) {
                 tree.impurity.size() == n && tree.n_node_samples.size() == n &&
                 tree.weighted_n_node_samples.size() == n &&
                 tree.value.size() == n * tree.n_values() &&
-                (tree.category_begin.size() == n + 1 || tree.category_begin.empty());
+                (tree.category_begin.size() == n + 1 || tree.category_begin.empty()) &&
+                (tree.unknown_go_to_left.size() == n || tree.unknown_go_to_left.empty());
     if (!fits) refuse("its arrays differ in length");
     for (int32_t count : tree.n_categories)
         if (count < 0) refuse("a column has a negative number of categories");
@@ -127,6 +130,8 @@ void validate_split(const Tree& tree, size_t node) {
 void validate_numbers(const Tree& tree, size_t node) {
     std::string at = "node " + std::to_string(node);
     if (tree.missing_go_to_left[node] > 1) refuse(at + " has a missing side that is not 0 or 1");
+    if (!tree.unknown_go_to_left.empty() && tree.unknown_go_to_left[node] > 1)
+        refuse(at + " has a side of unknown categories that is not 0 or 1");
     if (tree.float32_side[node] > 2) refuse(at + " has a float32 side that is not 0, 1 or 2");
     if (!(tree.impurity[node] >= 0) || std::isinf(tree.impurity[node]))
         refuse(at + " has a bad impurity");
@@ -136,6 +141,14 @@ void validate_numbers(const Tree& tree, size_t node) {
     for (size_t k = 0; k < tree.n_values(); ++k)
         if (!std::isfinite(tree.value[node * tree.n_values() + k]))
             refuse(at + " has a value that is not a number");
+}
+
+// Trees of before there were groups of rare categories do not say where unknown ones go: as missing values do.
+void settle_categories(Tree& tree) {
+    if (!tree.has_categories())
+        tree.category_begin.clear(), tree.unknown_go_to_left.clear();
+    else if (tree.unknown_go_to_left.empty())
+        tree.unknown_go_to_left = tree.missing_go_to_left;
 }
 
 }  // namespace
@@ -168,7 +181,7 @@ void complete_and_validate(Tree& tree) {
                    ")");
         open.pop_back();
     }
-    if (!tree.has_categories()) tree.category_begin.clear();
+    settle_categories(tree);
 }
 
 }  // namespace treefold

@@ -30,6 +30,8 @@ struct Tree {
     std::vector<int64_t>
         category_begin;  // (node + 1) offsets into category_words; empty if no column has categories
     std::vector<uint64_t> category_words;
+    std::vector<uint8_t>
+        unknown_go_to_left;  // of categories without a number; empty if no column has categories
 
     size_t size() const { return feature.size(); }
     size_t n_values() const { return n_classes == 0 ? 1 : static_cast<size_t>(n_classes); }
@@ -91,7 +93,8 @@ std::vector<double> cut_alphas(const RiskTree& tree, double limit);
 // Weighted impurity decrease per column, not normalised.
 std::vector<double> feature_importances(const Tree& tree);
 
-// All rows and columns as lines of float64: NaN where a value is missing, or a category unknown.
+// All rows and columns as lines of float64: NaN where a value is missing, the number behind the last one where a category
+// is unknown.
 std::vector<double> read_lines(const Source& source);
 
 // The leaf of each row, or all nodes that each row visits.

@@ -60,7 +60,7 @@ def draw_case(rng: random.Random, criterion: str, n_rows: int | None = None, kin
         n_classes=n_classes,
         weights=draw_weights(rng, n_rows),
         multipliers=draw_multipliers(rng, n_classes),
-        rules=Rules(criterion),
+        rules=Rules(criterion, min_samples_category=rng.choice([1, 2, 2, 3, 5])),
     )
 
 

@@ -76,6 +76,11 @@ def make_sparse_rows(rows, n_categories) -> _native.Source:
     return source
 
 
+def read_unknown(tree: _native.Tree) -> list[bool]:
+    """The side of unknown categories; a tree of numbers does without it."""
+    return [bool(side) for side in tree.unknown_go_to_left] or [False] * tree.node_count
+
+
 def read_tree(tree: _native.Tree) -> Tree:
     """The core's tree in the twin's words."""
     begin, words = tree.category_begin, tree.category_words
@@ -90,6 +95,7 @@ def read_tree(tree: _native.Tree) -> Tree:
         threshold=tree.threshold.tolist(),
         left_categories=categories,
         missing_go_to_left=[bool(side) for side in tree.missing_go_to_left],
+        unknown_go_to_left=read_unknown(tree),
         impurity=tree.impurity.tolist(),
         n_node_samples=tree.n_node_samples.tolist(),
         weighted_n_node_samples=tree.weighted_n_node_samples.tolist(),

@@ -126,10 +126,10 @@ class Workbench:
             )
 
     def left_labels_alone(self, alone: Any, node: int) -> set[Any]:
-        """Labels that the estimator has never seen go as missing does."""
+        """Labels that the estimator has never seen go where its nodes send unknown ones."""
         expected, known = alone.tree_._native, alone.tree_.schema.categories
         left = left_labels(expected, node, known)
-        if expected.missing_go_to_left[node]:
+        if expected.unknown_go_to_left[node]:
             column = int(expected.feature[node])
             left |= set(self.table.schema.categories[column]) - set(known[column])
         return left

@@ -63,6 +63,7 @@ def test_a_subclass_has_parameters_of_its_own() -> None:
 
 def test_parameters_and_defaults_are_those_of_scikit_learn() -> None:
     ours_only = {"min_impurity": 0.0, "categorical_features": "from_dtype", "n_jobs": None}
+    ours_only["min_samples_category"] = 2
     for ours, theirs in (
         (DecisionTreeClassifier(), sklearn.tree.DecisionTreeClassifier()),
         (DecisionTreeRegressor(), sklearn.tree.DecisionTreeRegressor()),

@@ -75,8 +75,8 @@ def test_text_shows_categories_and_the_side_of_missing_values() -> None:
 
 
 def test_text_shows_a_few_of_many_categories() -> None:
-    labels = [f"c{number:02}" for number in range(24)]
-    y = np.arange(24) < 12
+    labels = [f"c{number:02}" for number in range(24)] * 2
+    y = np.arange(48) % 24 < 12
     model = DecisionTreeClassifier().fit(pd.DataFrame({"c": labels}), y)
     first = export_text(model).splitlines()[0]
     assert first == "|--- c in {c00, c01, c02, c03, c04, c05, c06, c07, ... 4 more}"

@@ -44,8 +44,8 @@ def walk_json(document: dict[str, Any], row: list[Any]) -> int:
         split = node["split"]
         value = row[split["feature"]]
         side = split["missing"]
-        if split["kind"] == "category":
-            side = next((side for side in ("left", "right") if value in split[side]), side)
+        if split["kind"] == "category" and value is not None:
+            side = next((s for s in ("left", "right") if value in split[s]), split["unseen"])
         elif value is not None:
             goes_left = split["kind"] == "present" or value <= split["threshold"]
             side = "left" if goes_left else "right"

@@ -33,7 +33,8 @@ from treefold import DecisionTreeClassifier, DecisionTreeRegressor
 
 CRITERIA = ["gini", "entropy", "gain_ratio", "squared_error"]
 EXACT = ("n_categories", "children_left", "children_right", "feature", "threshold")
-EXACT += ("left_categories", "missing_go_to_left", "n_node_samples", "weighted_n_node_samples")
+EXACT += ("left_categories", "missing_go_to_left", "unknown_go_to_left")
+EXACT += ("n_node_samples", "weighted_n_node_samples")
 
 
 def assert_core_agrees(case: Case, is_sparse: bool = False) -> None:

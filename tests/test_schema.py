@@ -149,13 +149,19 @@ def test_a_text_column_without_any_text_is_allowed() -> None:
     assert model.predict(frame).tolist() == [0, 1]
 
 
-def test_more_than_a_thousand_levels_warn() -> None:
-    labels = [f"level {number}" for number in range(1_001)]
-    with pytest.warns(CardinalityWarning, match=r"Column 'id' has 1,001 categories"):
-        Table.from_data(pd.DataFrame({"id": labels}))
+@pytest.mark.parametrize("values", [[f"level {n}" for n in range(305)], range(305)])
+def test_few_rows_per_category_warn(values: Any) -> None:
+    labels = [*values, *values][:-7]
+    with pytest.warns(CardinalityWarning, match=r"305 categories in 603 rows, 2.0 rows each"):
+        Table.from_data(pd.DataFrame({"name": labels}), categorical_features=["name"])
+
+
+@pytest.mark.parametrize(("n_levels", "n_each"), [(305, 2), (20, 1)])
+def test_many_rows_per_category_or_few_categories_do_not_warn(n_levels: int, n_each: int) -> None:
+    labels = [f"level {number}" for number in range(n_levels)] * n_each
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Table.from_data(pd.DataFrame({"id": labels[:1_000]}))
+        Table.from_data(pd.DataFrame({"name": labels}))
 
 
 def test_the_schema_travels_with_a_pickled_tree() -> None:

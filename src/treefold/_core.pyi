@@ -90,6 +90,7 @@ class Rules:
     max_depth: int  # 2**31 - 1: unlimited
     min_samples_split: int
     min_samples_leaf: int
+    min_samples_category: int
     min_weight_leaf: float  # absolute weight, not a fraction
     max_features: int
     max_leaf_nodes: int  # 0: unlimited, depth first
@@ -201,6 +202,7 @@ class Tree:
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
     float32_side: NDArray[np.uint8]  # see treefold.interop
+    unknown_go_to_left: NDArray[np.uint8]  # empty if no column has categories
     impurity: NDArray[np.float64]
     n_node_samples: NDArray[np.int32]
     weighted_n_node_samples: NDArray[np.float64]

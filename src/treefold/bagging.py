@@ -94,6 +94,10 @@ class BaggingClassifier(ClassifierMixin, ClassAnswers, _Bagging):  # type: ignor
         As in `DecisionTreeClassifier`.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" by the rows of each bag.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -141,6 +145,7 @@ class BaggingClassifier(ClassifierMixin, ClassAnswers, _Bagging):  # type: ignor
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: dict[Any, float] | str | None = None,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -156,6 +161,7 @@ class BaggingClassifier(ClassifierMixin, ClassAnswers, _Bagging):  # type: ignor
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -179,6 +185,10 @@ class BaggingRegressor(RegressorMixin, NumberAnswers, _Bagging):  # type: ignore
         Limits of each tree, as in `DecisionTreeRegressor`.
     max_features, min_impurity_decrease
         As in `DecisionTreeRegressor`.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -220,6 +230,7 @@ class BaggingRegressor(RegressorMixin, NumberAnswers, _Bagging):  # type: ignore
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -233,6 +244,7 @@ class BaggingRegressor(RegressorMixin, NumberAnswers, _Bagging):  # type: ignore
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs

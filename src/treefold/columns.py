@@ -339,14 +339,18 @@ def number_labels(
 
 
 def look_up(column: Column, categories: Sequence[Any]) -> NDArray[np.floating[Any]]:
-    """Give every row the number of its label in `categories`; NaN where missing or unknown."""
+    """Give every row the number of its label in `categories`; NaN where it is missing.
+
+    Labels that are not among them get the number behind the last one.
+    """
     column = with_labels(column)
     assert column.codes is not None
-    dtype = np.float32 if len(categories) < 2**24 else np.float64
+    unknown = len(categories)
+    dtype = np.float32 if unknown < 2**24 else np.float64
     number_of = {label: number for number, label in enumerate(categories)}
     # One more place, last, so that code -1 finds NaN.
     numbers = np.full(len(column.labels) + 1, np.nan, dtype=dtype)
     for code, label in enumerate(column.labels):
-        numbers[code] = number_of.get(label, np.nan)
+        numbers[code] = number_of.get(label, unknown)
     looked_up: NDArray[np.floating[Any]] = numbers[column.codes]
     return looked_up

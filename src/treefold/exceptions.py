@@ -8,7 +8,7 @@
     ├── ConversionError           another language cannot say what our tree says
     └── ModelFileError            a file is no model, or a model cannot be written to one
     UserWarning
-    ├── CardinalityWarning        a categorical column has very many levels
+    ├── CardinalityWarning        a column has few rows per category
     └── PooledScoreWarning        a score is that of all held-out rows, not of single splits
                                   (an UndefinedMetricWarning of scikit-learn's too)
 
@@ -59,7 +59,7 @@ class ModelFileError(ValueError):
 
 
 class CardinalityWarning(UserWarning):
-    """A categorical column has so many levels that a tree can memorise it."""
+    """A column has so many categories that each is known from a few rows only."""
 
 
 class PooledScoreWarning(UndefinedMetricWarning):  # type: ignore[misc]

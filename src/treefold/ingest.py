@@ -51,7 +51,7 @@ class Training:
         """Tell the schema the labels that encoding has found."""
         for index, dtype in self.label_dtypes.items():
             labels = tuple(table.labels(index).astype(dtype).tolist())
-            warn_of_many_levels(self.schema.describe(index), len(labels))
+            warn_of_many_levels(self.schema.describe(index), len(labels), table.n_rows)
             self.schema.categories[index] = labels
 
 
@@ -94,7 +94,7 @@ def _add_training_column(
         source.set_labels(index)
     else:
         labels, numbers = number_labels(column, describe)
-        warn_of_many_levels(describe, len(labels))
+        warn_of_many_levels(describe, len(labels), len(numbers))
         schema.categories[index] = labels
         _add_column(source, index, numbers)
         source.set_categories(index, max(1, len(labels)))

@@ -32,6 +32,10 @@ class LazyDecisionTreeClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  
         As in `DecisionTreeClassifier`.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -76,6 +80,7 @@ class LazyDecisionTreeClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: dict[Any, float] | str | None = None,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -89,6 +94,7 @@ class LazyDecisionTreeClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -111,6 +117,10 @@ class LazyDecisionTreeRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  #
         Limits of each tree, as in `DecisionTreeRegressor`.
     max_features, min_impurity_decrease
         As in `DecisionTreeRegressor`.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -150,6 +160,7 @@ class LazyDecisionTreeRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  #
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -162,6 +173,7 @@ class LazyDecisionTreeRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  #
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -193,6 +205,10 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
         As in `DecisionTreeClassifier`.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class; "balanced" by the rows of each bag.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -240,6 +256,7 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: dict[Any, float] | str | None = None,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -256,6 +273,7 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -282,6 +300,10 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
         Limits of each tree, as in `DecisionTreeRegressor`.
     max_features, min_impurity_decrease
         As in `DecisionTreeRegressor`.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     random_state : int, RandomState or None, default=None
@@ -323,6 +345,7 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | str | None = None,
         min_impurity_decrease: float = 0.0,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -337,6 +360,7 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.min_impurity_decrease = min_impurity_decrease
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs

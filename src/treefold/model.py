@@ -128,13 +128,14 @@ class Tree:
     def categories_left(self, node: int) -> tuple[Any, ...]:
         """Labels that go left in a node that splits by categories.
 
-        Those that the node did not see go as missing values do, and are listed accordingly.
+        Those that the node did not see go with its rare ones, or as missing values do where it had
+        none, and are listed accordingly.
 
         Examples
         --------
         >>> from treefold import DecisionTreeClassifier
-        >>> X = [["red"], ["blue"], ["green"]]
-        >>> model = DecisionTreeClassifier(categorical_features=[0]).fit(X, [1, 0, 1])
+        >>> X = [["red"], ["blue"], ["green"]] * 2
+        >>> model = DecisionTreeClassifier(categorical_features=[0]).fit(X, [1, 0, 1, 1, 0, 1])
         >>> model.tree_.categories_left(0)
         ('blue',)
         """

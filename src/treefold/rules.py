@@ -85,6 +85,7 @@ _CHECKS: dict[str, Check] = {
     "min_impurity_decrease": (_is_finite, "a finite number of at least 0"),
     "min_impurity": (_is_finite, "a finite number of at least 0"),
     "ccp_alpha": (_is_finite, "a finite number of at least 0"),
+    "min_samples_category": (lambda v: is_whole(v, 1), "an int of at least 1"),
     "random_state": (
         lambda v: (
             v is None or (is_whole(v, 0) and v < 2**32) or isinstance(v, np.random.RandomState)
@@ -167,6 +168,7 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     rules.min_impurity_decrease = cell.min_impurity_decrease
     rules.max_leaf_nodes = cell.max_leaf_nodes
     rules.min_samples_leaf = _count(estimator.min_samples_leaf, n_rows)
+    rules.min_samples_category = min(int(estimator.min_samples_category), _LARGEST)
     fraction = float(estimator.min_weight_fraction_leaf)
     rules.min_weight_leaf = fraction * target.total_weight() if fraction > 0 else 0.0
     rules.max_features = _count_features(estimator.max_features, n_columns)

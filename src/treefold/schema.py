@@ -28,7 +28,8 @@ __all__ = [
     "warn_of_many_levels",
 ]
 
-MANY_LEVELS = 1_000
+MANY_LEVELS = 20
+FEW_ROWS_EACH = 2  # on average: categories are little more than names of rows
 _FAMILY_NAMES = {
     "number": "numbers",
     "text": "text",
@@ -203,12 +204,12 @@ def _from_numbers(asked: list[int], n_columns: int) -> set[int]:
     return set(asked)
 
 
-def warn_of_many_levels(describe: str, n_levels: int) -> None:
-    """Warn of a column that a tree can memorise."""
-    if n_levels > MANY_LEVELS:
+def warn_of_many_levels(describe: str, n_levels: int, n_rows: int) -> None:
+    """Warn of a column whose categories are known from a few rows each."""
+    if n_levels > MANY_LEVELS and n_rows < FEW_ROWS_EACH * n_levels:
         warn(
-            f"{describe} has {n_levels:,} categories, more than {MANY_LEVELS:,}. A tree can "
-            "memorise such a column: drop it if it identifies rows, or merge rare categories.",
+            f"{describe} has {n_levels:,} categories in {n_rows:,} rows, {n_rows / n_levels:.1f} "
+            "rows each on average. Drop it if it only names rows, or merge rare categories.",
             CardinalityWarning,
         )
 

@@ -29,6 +29,7 @@ TUNABLE = (
     "max_depth",
     "min_samples_split",
     "min_samples_leaf",
+    "min_samples_category",
     "max_features",
     "max_leaf_nodes",
     "min_impurity_decrease",

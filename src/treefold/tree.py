@@ -44,6 +44,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         Strength of the pruning by cost and complexity.
     min_impurity : float, default=0.0
         A node of at most this impurity is a leaf.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories. By default the columns of a data frame that hold text or have
         a category dtype.
@@ -91,6 +95,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         class_weight: dict[Any, float] | str | None = None,
         ccp_alpha: float = 0.0,
         min_impurity: float = 0.0,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
@@ -106,6 +111,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.min_impurity = min_impurity
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
@@ -226,6 +232,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         Strength of the pruning by cost and complexity.
     min_impurity : float, default=0.0
         A node whose variance is at most this is a leaf.
+    min_samples_category : int, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories. By default the columns of a data frame that hold text or have
         a category dtype.
@@ -267,6 +277,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         min_impurity: float = 0.0,
+        min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
@@ -281,6 +292,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.min_impurity = min_impurity
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 

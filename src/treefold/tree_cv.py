@@ -39,6 +39,10 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
     ccp_alpha : "path", float or list of float, default="path"
         Strength of the pruning. "path" tries every size that pruning can give to the tree of all
         rows (at most 100 of them, spread over the number of leaves).
+    min_samples_category : int, or list of these, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     cv : int, splitter, iterable or None, default=None
@@ -113,6 +117,7 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         min_impurity_decrease: Any = 0.0,
         class_weight: Any = None,
         ccp_alpha: Any = "path",
+        min_samples_category: Any = 2,
         categorical_features: Any = "from_dtype",
         cv: Any = None,
         scoring: Any = "neg_brier_score",
@@ -131,6 +136,7 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.cv = cv
         self.scoring = scoring
@@ -168,6 +174,10 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
     ccp_alpha : "path", float or list of float, default="path"
         Strength of the pruning. "path" tries every size that pruning can give to the tree of all
         rows (at most 100 of them, spread over the number of leaves).
+    min_samples_category : int, or list of these, default=2
+        Rows that a category needs in a node to stand for itself; rarer ones go together, with
+        those that the node has not. Sets of more than two categories have to gain more than chance
+        does. 1 for neither.
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     cv : int, splitter, iterable or None, default=None
@@ -217,6 +227,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
         max_leaf_nodes: Any = None,
         min_impurity_decrease: Any = 0.0,
         ccp_alpha: Any = "path",
+        min_samples_category: Any = 2,
         categorical_features: Any = "from_dtype",
         cv: Any = None,
         scoring: Any = "r2",
@@ -234,6 +245,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.cv = cv
         self.scoring = scoring

@@ -82,7 +82,7 @@ def slack(split: Split, node: Node, problem: Problem) -> float:
     """How much of the quality may be rounding: `h` of the node is what gains are taken from."""
     criterion, n_classes = problem.rules.criterion, problem.additive.n_classes
     if criterion in ("gini", "squared_error"):
-        return TOLERANCE * float(split.quality)
+        return TOLERANCE * (float(split.quality) + 2 * split.allowance)
     scale = Fraction(total_entropy(node.stats[1:])) + weight(node.stats, n_classes)
     if criterion == "gain_ratio":
         right = subtract(node.stats, split.left)

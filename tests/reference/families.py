@@ -286,7 +286,7 @@ def sends_left(node: Node, column: Column, code: int, seen: set[int]) -> bool:
         return node.missing_left
     if not column.is_categorical:
         return column.values[code] <= node.split.threshold
-    return code in node.split.left_codes if code in seen else node.missing_left
+    return code in node.split.left_codes if code in seen else node.unseen_left
 
 
 def chosen_test(node: Node) -> tuple:

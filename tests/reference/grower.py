@@ -4,14 +4,21 @@ Depth first is best first without a limit: when every node that can be split is 
 does not matter, because nodes are numbered only afterwards.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from reference import draws
 from reference.columns import MISSING, Column
 from reference.criteria import impurity
-from reference.splits import Limits, Split, add_up_codes, judge_splits
+from reference.splits import (
+    Limits,
+    Split,
+    add_up_codes,
+    join,
+    judge_splits,
+    rare_categories,
+)
 from reference.statistics import Additive, Vector, subtract
 
 
@@ -22,6 +29,7 @@ class Rules:
     min_samples_split: int = 2
     min_samples_leaf: int = 1
     min_weight_leaf: float = 0.0
+    min_samples_category: int = 1
     max_features: int | None = None  # None: all
     max_leaf_nodes: int = 0  # 0: unlimited
     min_impurity_decrease: float = 0.0
@@ -31,7 +39,7 @@ class Rules:
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.min_samples_leaf, self.min_weight_leaf)
+        return Limits(self.min_samples_leaf, self.min_weight_leaf, self.min_samples_category)
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,12 @@ class Node:
     decrease: float = 0.0
     missing_left: bool = False
     children: list["Node"] = field(default_factory=list)
+
+    @property
+    def unseen_left(self) -> bool:
+        """Where categories go that the node has not: with the rare ones, or as missing values."""
+        rare_left = self.split.rare_left
+        return self.missing_left if rare_left is None else rare_left
 
     @property
     def depth(self) -> int:
@@ -115,9 +129,16 @@ def node_splits(node: Node, problem: Problem) -> list[Split]:
     return judge_columns({column: by_codes[column] for column in drawn}, node, problem)
 
 
-def drawn_columns(by_codes: Sequence[Collection[int]], node: Node, problem: Problem) -> list[int]:
-    """The columns that the node looks at, from the codes that each column has in it."""
-    varying = [len(codes) > 1 for codes in by_codes]
+def drawn_columns(by_codes: Sequence[dict[int, Vector]], node: Node, problem: Problem) -> list[int]:
+    """The columns that the node looks at, from the codes that each column has in it.
+
+    A group of rare categories is one value.
+    """
+    limits = problem.rules.limits
+    varying = [
+        len(join(codes, rare_categories(column, codes, limits))) > 1
+        for column, codes in zip(problem.columns, by_codes, strict=True)
+    ]
     max_features = problem.rules.max_features
     return draws.draw_columns(node.key, varying, max_features or len(varying))
 
@@ -127,7 +148,9 @@ def judge_columns(
 ) -> list[Split]:
     tables = {column: (problem.columns[column], codes) for column, codes in by_codes.items()}
     rules = problem.rules
-    return judge_splits(rules.criterion, tables, node.stats, problem.additive, rules.limits)
+    return judge_splits(
+        rules.criterion, tables, node.stats, problem.additive, rules.limits, node.impurity
+    )
 
 
 def impurity_decrease(node: Node, root: Node, problem: Problem) -> float:

@@ -65,9 +65,10 @@ def ask(problem: Problem, questions: Sequence[Question]) -> Answers:
 
 def goes_left(node: Node, question: Question, problem: Problem) -> bool:
     column, value = problem.columns[node.split.column], question[node.split.column]
-    is_unknown = column.is_categorical and value >= column.n_categories
-    if isnan(value) or is_unknown:
+    if isnan(value):
         return node.missing_left
+    if column.is_categorical and value >= column.n_categories:
+        return node.unseen_left
     if column.is_categorical:
         return int(value) in categories_left(node, problem.columns)
     return value <= node.split.threshold

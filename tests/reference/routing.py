@@ -24,6 +24,7 @@ class Tree:
     threshold: list[float]  # NaN: categorical
     left_categories: list[frozenset[int]]  # every category that goes left, absent ones too
     missing_go_to_left: list[bool]
+    unknown_go_to_left: list[bool]
     impurity: list[float]
     n_node_samples: list[int]
     weighted_n_node_samples: list[float]
@@ -38,7 +39,7 @@ def grow_tree(problem: Problem) -> Tree:
 def to_tree(nodes: Sequence[Node], problem: Problem) -> Tree:
     columns, additive = problem.columns, problem.additive
     index_of = {node.path: index for index, node in enumerate(nodes)}
-    tree = Tree([], [], [], [], [], [], [], [], [], [], [c.n_categories for c in columns])
+    tree = Tree(*([] for _ in range(11)), n_categories=[c.n_categories for c in columns])
     for node in nodes:
         is_leaf = not node.children
         split = node.split
@@ -49,6 +50,8 @@ def to_tree(nodes: Sequence[Node], problem: Problem) -> Tree:
         tree.threshold.append(-2.0 if is_leaf else split.threshold)
         tree.left_categories.append(frozenset() if is_leaf else categories_left(node, columns))
         tree.missing_go_to_left.append(False if is_leaf else node.missing_left)
+        is_set = not is_leaf and columns[split.column].is_categorical
+        tree.unknown_go_to_left.append(is_set and node.unseen_left)
         tree.impurity.append(node.impurity)
         tree.n_node_samples.append(node.stats[0])
         tree.weighted_n_node_samples.append(float(additive.weight(node.stats)))
@@ -57,11 +60,11 @@ def to_tree(nodes: Sequence[Node], problem: Problem) -> Tree:
 
 
 def categories_left(node: Node, columns: Sequence[Column]) -> frozenset[int]:
-    """The categories sent left; those absent from the node go as missing does."""
+    """The categories sent left, those that are absent from the node among them."""
     column = columns[node.split.column]
     if not column.is_categorical:
         return frozenset()
-    if not node.missing_left:
+    if not node.unseen_left:
         return node.split.left_codes
     present = {column.codes[row] for row in node.rows} - {MISSING}
     return node.split.left_codes | set(range(column.n_categories)) - present
@@ -81,8 +84,8 @@ def goes_left(tree: Tree, node: int, row: Sequence[float]) -> bool:
     n_categories = tree.n_categories[tree.feature[node]]
     if n_categories == 0:
         return value <= tree.threshold[node]
-    if value >= n_categories:  # unknown
-        return tree.missing_go_to_left[node]
+    if value >= n_categories:
+        return tree.unknown_go_to_left[node]
     return int(value) in tree.left_categories[node]
 
 

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from math import inf, nan
 
 from reference.columns import MISSING, Column
-from reference.criteria import quality
+from reference.criteria import chance_gain, impurity, quality
 from reference.statistics import Additive, Vector, add, subtract
 
 MAX_EXHAUSTIVE = 8  # categories
@@ -23,8 +23,10 @@ class Split:
     threshold: float  # NaN: categorical
     left_codes: frozenset[int]  # of those present in the node
     missing_left: bool | None  # None: the node has no missing values
-    quality: float | Fraction
+    quality: float | Fraction  # less the allowance for chance
     left: Vector
+    rare_left: bool | None = None  # None: the node has no rare categories
+    allowance: float = 0.0
 
     @property
     def left_set(self) -> int:
@@ -44,6 +46,7 @@ class Limits:
 
     min_samples_leaf: int = 1
     min_weight_leaf: float = 0.0
+    min_samples_category: int = 1  # of categories: fewer rows make a rare one
 
     def allow(self, side: Vector, additive: Additive) -> bool:
         return side[0] >= max(self.min_samples_leaf, 1) and (
@@ -62,7 +65,8 @@ def find_splits(
     tables = {
         number: (column, add_up_codes(column, rows, additive)) for number, column in columns.items()
     }
-    return judge_splits(criterion, tables, additive.total(rows), additive, limits)
+    node_impurity = impurity(criterion, rows, additive)
+    return judge_splits(criterion, tables, additive.total(rows), additive, limits, node_impurity)
 
 
 def judge_splits(
@@ -71,21 +75,51 @@ def judge_splits(
     total: Vector,
     additive: Additive,
     limits: Limits,
+    node_impurity: float,
 ) -> list[Split]:
     """The same from the statistics of each code, however they were added up."""
     splits = []
+    chance = chance_gain(criterion, total, node_impurity, additive)
     for number, (column, by_code) in tables.items():
-        for threshold, left_codes, missing_left in candidates(column, by_code, additive.n_classes):
-            parts = [by_code[code] for code in left_codes]
+        rare = rare_categories(column, by_code, limits)
+        groups = join(by_code, rare)
+        allowance = chance * count_beyond_two(column, groups, limits)
+        for threshold, left_groups, missing_left in candidates(column, groups, additive.n_classes):
+            parts = [groups[code] for code in left_groups]
             if missing_left:
-                parts.append(by_code[MISSING])
+                parts.append(groups[MISSING])
             left = add(parts, len(total))
             sides = (left, subtract(total, left))
             if all(limits.allow(side, additive) for side in sides):
-                worth = quality(criterion, total, left)
-                codes = frozenset(left_codes)
-                splits.append(Split(number, threshold, codes, missing_left, worth, left))
+                worth = quality(criterion, total, left, allowance)
+                rare_left = rare[0] in left_groups if rare else None
+                codes = frozenset([*left_groups, *(rare if rare_left else [])])
+                place = (number, threshold, codes, missing_left)
+                splits.append(Split(*place, worth, left, rare_left, allowance))
     return sorted(splits, key=lambda split: split.rank)
+
+
+def rare_categories(column: Column, by_code: dict[int, Vector], limits: Limits) -> list[int]:
+    """Those that go together. Two categories divide in one way only: they stay apart."""
+    present = [code for code in by_code if code != MISSING]
+    if not column.is_categorical or len(present) <= 2:
+        return []
+    return [code for code in present if by_code[code][0] < limits.min_samples_category]
+
+
+def join(by_code: dict[int, Vector], rare: Sequence[int]) -> dict[int, Vector]:
+    """The groups of categories, by their lowest: the rare ones are one."""
+    groups = {code: stats for code, stats in by_code.items() if code not in rare}
+    if rare:
+        groups[rare[0]] = tuple(map(sum, zip(*(by_code[code] for code in rare), strict=True)))
+    return {code: groups[code] for code in sorted(groups)}
+
+
+def count_beyond_two(column: Column, groups: dict[int, Vector], limits: Limits) -> int:
+    """Groups that make sets win by their number."""
+    if not column.is_categorical or limits.min_samples_category == 1:
+        return 0
+    return max(sum(code != MISSING for code in groups) - 2, 0)
 
 
 def add_up_codes(column: Column, rows: Sequence[int], additive: Additive) -> dict[int, Vector]:

@@ -86,7 +86,7 @@ class Converter:
         """Say which categories the model has never seen."""
         return [
             f"'{name}' has {len(labels):,} categories that the model has never seen (such as "
-            f"'{min(labels)}'); they go where missing values go."
+            f"'{min(labels)}'); they go with rare categories, or where missing values go."
             for name, labels in self.unseen.items()
         ]
 

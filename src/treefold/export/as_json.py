@@ -24,7 +24,7 @@ def export_json(
     The nodes stand in preorder, and `left` and `right` are their numbers. A split of numbers sends
     what is at most `threshold` left (dates count as days since 1970), one of categories has the
     labels of both sides, one of kind "present" sends missing values right. `missing` says where
-    missing values, and labels that are not listed, go.
+    missing values go, `unseen` where labels go that are not listed.
 
     Parameters
     ----------
@@ -99,6 +99,7 @@ def _describe_split(wording: Wording, split: Split) -> dict[str, Any]:
     if split.kind == "category":
         described["left"] = [_plain(label) for label in split.labels_left]
         described["right"] = [_plain(label) for label in split.labels_right]
+        described["unseen"] = "left" if split.unseen_left else "right"
     described["missing"] = "left" if split.missing_left else "right"
     return described
 

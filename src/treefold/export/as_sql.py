@@ -43,7 +43,7 @@ def export_sql(
     """Write a decision tree as SQL.
 
     Rows get what the tree gives them, bit for bit, those on thresholds included. NULL and NaN are
-    missing values; categories that the tree has not seen go where missing values go. Numbers are
+    missing values; categories that the tree has not seen go where it sends them. Numbers are
     compared as double precision, dates and times to the microsecond: those that had a time zone at
     fit with a moment in UTC, whatever the zone of the session; a column without one must not have
     one in the database either. Text is compared by the collation of the column, which must tell
@@ -208,16 +208,20 @@ def _write_numeric(column: str, name: str, split: Split, is_left: bool) -> str:
 
 
 def _write_category(name: str, split: Split, is_left: bool) -> str:
-    labels = split.labels_right if split.missing_left else split.labels_left
-    listed = ", ".join(_write_label(label) for label in labels)
-    is_missing_side = is_left == split.missing_left
-    if not labels:
-        return "1 = 1" if is_missing_side else "1 = 0"
-    return (
-        f"{name} IS NULL OR NOT {name} IN ({listed})"
-        if is_missing_side
-        else f"{name} IN ({listed})"
-    )
+    has_missing, has_unseen = is_left == split.missing_left, is_left == split.unseen_left
+    labels = split.labels_left if is_left != has_unseen else split.labels_right
+    listed = f"{name} IN ({', '.join(_write_label(label) for label in labels)})" if labels else ""
+    if has_missing and has_unseen:
+        return f"{name} IS NULL OR NOT {listed}" if listed else "1 = 1"
+    if not has_missing and not has_unseen:
+        return listed or "1 = 0"
+    both = (*split.labels_left, *split.labels_right)
+    is_number = all(type(label) in (int, float) or isinstance(label, np.number) for label in both)
+    is_present = f"{name} <= {_LARGEST}" if is_number else f"{name} IS NOT NULL"
+    if has_unseen:
+        return f"{is_present} AND NOT {listed}" if listed else is_present
+    is_missing = f"{name} IS NULL" + (f" OR NOT {is_present}" if is_number else "")
+    return f"{is_missing} OR {listed}" if listed else is_missing
 
 
 def _write_date(name: str, split: Split, is_left: bool, is_zoned: bool) -> str:

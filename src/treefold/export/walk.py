@@ -17,8 +17,8 @@ __all__ = ["Split", "Visit", "check_count", "count_leaves", "read_split", "subtr
 class Split:
     """What a node asks of a row.
 
-    "number": at most the threshold goes left. "category": the labels of each side; those that the
-    tree has never seen go where missing values go. "present": missing values go right.
+    "number": at most the threshold goes left. "category": the labels of each side, and where those
+    go that the tree has never seen. "present": missing values go right.
     """
 
     column: int
@@ -27,6 +27,7 @@ class Split:
     labels_left: tuple[Any, ...]
     labels_right: tuple[Any, ...]
     missing_left: bool
+    unseen_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def read_split(tree: Tree, node: int) -> Split:
         goes_left = tree.categories_left(node)
         taken = set(goes_left)
         rest = tuple(label for label in tree.schema.categories[column] if label not in taken)
-        return Split(column, "category", threshold, goes_left, rest, missing_left)
+        unseen_left = bool(tree._native.unknown_go_to_left[node])
+        return Split(column, "category", threshold, goes_left, rest, missing_left, unseen_left)
     kind: Literal["present", "number"] = "present" if np.isposinf(threshold) else "number"
     return Split(column, kind, threshold, (), (), missing_left)
 

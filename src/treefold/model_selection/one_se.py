@@ -21,6 +21,7 @@ _SIMPLER = {
     "min_samples_split": "larger",
     "ccp_alpha": "larger",
     "min_impurity_decrease": "larger",
+    "min_samples_category": "larger",
 }
 
 
@@ -31,8 +32,8 @@ def one_standard_error(cv_results: Mapping[str, Any], *, metric: str = "score") 
     the best candidate's mean score: the standard deviation over the splits (with `ddof=1`) divided
     by the square root of their number. Of two candidates the simpler one has the smaller
     `max_leaf_nodes`; if they do not differ in it, the smaller `max_depth`, then the larger
-    `min_samples_leaf`, `min_weight_fraction_leaf`, `min_samples_split`, `ccp_alpha` or
-    `min_impurity_decrease`, in this order. Candidates that are equally simple are ranked by score,
+    `min_samples_leaf`, `min_weight_fraction_leaf`, `min_samples_split`, `ccp_alpha`,
+    `min_impurity_decrease` or `min_samples_category`, in this order. Candidates that are equally simple are ranked by score,
     then by place. Parameters of a pipeline's tree count too.
 
     Parameters
