@@ -200,8 +200,8 @@ def test_sql_sends_unseen_categories_where_the_tree_does() -> None:
     assert (native.unknown_go_to_left != native.missing_go_to_left)[split].any()
     expected = model.predict(rows)
     database = duckdb.connect()
-    numbers = rows.assign(n=range(len(rows)))
-    database.execute("CREATE TABLE t AS SELECT * FROM numbers")
+    database.register("numbered", rows.assign(n=range(len(rows))))
+    database.execute("CREATE TABLE t AS SELECT * FROM numbered")
     for is_nan in (False, True):
         if is_nan:
             database.execute("UPDATE t SET k = 'NaN'::DOUBLE WHERE k IS NULL")
@@ -268,7 +268,7 @@ def test_members_choose_by_their_own_rare_categories(sharing: str, is_class: boo
 
 
 def test_bags_grow_the_trees_of_their_rows() -> None:
-    model, rows = mixed_answers()
+    _, rows = mixed_answers()
     X = rows.sample(200, replace=True, random_state=0)
     y = np.random.default_rng(0).normal(size=200)
     bags = [

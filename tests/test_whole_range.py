@@ -4,15 +4,13 @@
 certain weight, even if that is next to nothing.
 """
 
-import random
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from cases import BASE_SEED
+from sklearn.model_selection import LeaveOneOut
 
 from treefold import DecisionTreeRegressor
-from treefold.model_selection import cross_validate
+from treefold.model_selection import cross_val_predict, cross_validate
 
 EXPONENTS = [-1074, -1060, -1022, -900, -540, -511, -300, 0, 300, 500, 511, 520, 700, 900, 1000]
 ARRAYS = ("children_left", "feature", "threshold", "value", "impurity", "n_node_samples")
@@ -109,10 +107,6 @@ def test_trees_of_folds_are_those_of_fit(exponent: int, sharing: str) -> None:
 
 @pytest.mark.parametrize("exponent", [-1060, -540, 511, 520, 900])
 def test_leave_one_out_answers_as_the_tree_without_the_row(exponent: int) -> None:
-    from sklearn.model_selection import LeaveOneOut
-
-    from treefold.model_selection import cross_val_predict
-
     rng = np.random.default_rng([BASE_SEED, exponent + 2000])
     X, y = draw_table(rng, 40), scale(rng.normal(size=40), exponent)
     model = DecisionTreeRegressor(categorical_features=[2])
