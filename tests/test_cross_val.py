@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix, issparse
 from selection import assert_same, both, make_data, make_frame, outcome
 from sklearn import model_selection as theirs
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -35,6 +37,26 @@ def test_class_weights_keep_their_labels_when_probabilities_are_predicted():
     results = ours.cross_validate(tree, X, y, cv=4, return_indices=True, return_estimator=True)
     for test, fitted in zip(results["indices"]["test"], results["estimator"], strict=True):
         np.testing.assert_array_equal(shares[test], fitted.predict_proba(X[test]))
+
+
+def test_lists_of_shares_of_other_libraries_are_returned_as_they_came():
+    several = np.stack([Y > 0, Y > 1, Y == 1], axis=1)
+    forest = RandomForestClassifier(n_estimators=2, random_state=0)
+    options = {"cv": 3, "method": "predict_proba"}
+    expected = theirs.cross_val_predict(forest, X[:, :2], several, **options)
+    actual = ours.cross_val_predict(forest, X[:, :2], several, **options)
+    assert type(actual) is type(expected) is list
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_sparse_answers_of_other_libraries_stay_sparse():
+    several = csr_matrix(np.stack([Y > 0, Y > 1], axis=1).astype(float))
+    model = DummyClassifier(strategy="constant", constant=[1, 0])
+    expected = theirs.cross_val_predict(model, X[:, :2], several, cv=3)
+    actual = ours.cross_val_predict(model, X[:, :2], several, cv=3)
+    assert issparse(actual)
+    np.testing.assert_array_equal(actual.toarray(), expected.toarray())
 
 
 def test_cross_val_predict_of_numbers_and_pipelines():

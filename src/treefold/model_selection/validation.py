@@ -287,7 +287,7 @@ def cross_val_predict(
     params: Mapping[str, Any] | None = None,
     pre_dispatch: Any = "2*n_jobs",
     method: Any = "predict",
-) -> NDArray[Any]:
+) -> Any:
     """Predict every row by the tree that did not see it.
 
     As `sklearn.model_selection.cross_val_predict`, from one growth for all splits.
@@ -302,7 +302,9 @@ def cross_val_predict(
     Returns
     -------
     ndarray of shape (n_rows,) or (n_rows, n_classes)
-        The predictions. A class that a split's training rows lack has probability 0 there.
+        The predictions. A class that a split's training rows lack has probability 0 there. Of
+        estimators of other libraries, what scikit-learn's function returns: a sparse matrix, or a
+        list of arrays, among others.
 
     Examples
     --------
@@ -314,7 +316,7 @@ def cross_val_predict(
     """
     asked = dict(locals())
     if find_tree(estimator) is None or not hasattr(estimator, method):
-        return np.asarray(theirs.cross_val_predict(**asked))
+        return theirs.cross_val_predict(**asked)
     study = open_study("cross_val_predict", asked)
     held_out = np.concatenate([split.test for split in study.splits])
     if not _check_is_permutation(held_out, study.data.n_rows):
