@@ -91,6 +91,11 @@ DATA_CASES = [
     Case("complex sparse", "Complex data not supported", X=sparse.csr_array(X + 1j)),
     Case("complex objects", "Complex data not supported", X=(X + 1j).astype(object)),
     Case(
+        "numpy's complex objects",
+        r"Complex data not supported: Column 0 holds np.complex128\(1\+2j\) \(row 2\)",
+        X=np.array([[1.0], [2.0], [np.complex128(1 + 2j)], [3.0]], object),
+    ),
+    Case(
         "text among numbers",
         r"Column 1 has 1 value that is not a number \(first: 'unknown', row 2.*"
         "Declare it in categorical_features, or clean it",
@@ -202,6 +207,12 @@ TARGET_CASES = [
     Case("y has infinity", "Input y contains infinity", y=[0, np.inf, 1, 1]),
     Case("y is continuous", "Unknown label type: continuous", y=[0.1, 0.2, 0.3, 0.4]),
     Case("y is complex", "Complex data not supported", y=Y + 1j),
+    Case(
+        "regression on complex objects",
+        r"Complex data not supported: y holds np.complex128\(1\+2j\) \(row 3\)",
+        y=np.array([1.0, 2.0, 3.0, np.complex128(1 + 2j)], object),
+        estimator=DecisionTreeRegressor,
+    ),
     Case("y mixes types", "cannot be ordered", y=np.array([1, "a", 2, "b"], object)),
     Case("y holds lists", "Unknown label type", y=np.array([{}, {}, {}, {}], object)),
     Case(
@@ -250,6 +261,18 @@ WEIGHT_CASES = [
         "a weight is masked",
         "sample_weight contains masked values.*row 2",
         weight=np.ma.array(np.ones(4), mask=[0, 0, 1, 1]),
+    ),
+    Case("complex weights", "Complex data not supported: sample_weight", weight=np.ones(4) + 1j),
+    Case(
+        "complex weights among objects",
+        r"Complex data not supported: sample_weight.*row 1",
+        weight=np.array([1.0, np.complex64(1j), 1.0, 1.0], object),
+    ),
+    Case(
+        "complex class weights",
+        "class_weight must hold numbers",
+        params={"class_weight": {0: np.complex128(1j), 1: 1.0}},
+        error=ParameterError,
     ),
     Case("all weights zero", "at least one non-zero number", weight=np.zeros(4)),
     Case("a weight is too large", "sample_weight must hold numbers", weight=[10**400, 1, 1, 1]),

@@ -42,6 +42,7 @@ __all__ = [
     "parse_objects",
     "read_array_column",
     "read_objects",
+    "refuse_complex",
     "with_labels",
 ]
 
@@ -90,8 +91,7 @@ def as_numbers(values: NDArray[Any], describe: str) -> NDArray[Any]:
         is_regular = flags.forc or all(stride % values.itemsize == 0 for stride in values.strides)
         # The fields of packed records lie where the core cannot read them.
         return values if is_regular and flags.aligned else values.copy(order="K")
-    if kind == "c":
-        raise InputError(f"Complex data not supported: {describe} has dtype {values.dtype}.")
+    refuse_complex(values, describe)
     if kind in "iu":
         return values.astype(values.dtype.newbyteorder("="))
     if kind == "f":  # half, long double, other byte order
@@ -200,6 +200,7 @@ def read_objects(values: NDArray[Any], describe: str) -> Column:
 
 def parse_objects(values: NDArray[Any], describe: str) -> NDArray[np.float64]:
     """Read a column of Python objects as numbers; text that spells numbers counts."""
+    refuse_complex(values, describe)
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -225,8 +226,6 @@ def _refuse_non_numbers(values: NDArray[Any], missing: NDArray[np.bool_], descri
         except (TypeError, ValueError, OverflowError) as error:
             bad.append(row)
             reason = reason or error
-    if isinstance(values[bad[0]], complex):
-        raise InputError(f"Complex data not supported: {describe}, row {bad[0]}.")
     count = f"{len(bad)} value{'s' if len(bad) > 1 else ''}"
     error_type = InputTypeError if isinstance(reason, TypeError) else InputError
     raise error_type(
@@ -234,6 +233,21 @@ def _refuse_non_numbers(values: NDArray[Any], missing: NDArray[np.bool_], descri
         f"(first: {values[bad[0]]!r}, row {bad[0]}: {reason}). "
         "Declare it in categorical_features, or clean it."
     )
+
+
+def refuse_complex(values: NDArray[Any], describe: str) -> None:
+    """Refuse complex numbers: a cast to float64 would drop what is imaginary of them."""
+    advice = "Give real numbers, such as the real part."
+    if values.dtype.kind == "c":
+        raise InputError(
+            f"Complex data not supported: {describe} has dtype {values.dtype}. {advice}"
+        )
+    if values.dtype.kind == "O":
+        for row, value in enumerate(values.flat):
+            if isinstance(value, complex | np.complexfloating):
+                raise InputError(
+                    f"Complex data not supported: {describe} holds {value!r} (row {row}). {advice}"
+                )
 
 
 def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treefold.columns import EXACT, is_missing, number_distinct
+from treefold.columns import EXACT, is_missing, number_distinct, refuse_complex
 from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
 __all__ = ["Target", "read_class_target", "read_real_target", "select_rows"]
@@ -141,8 +141,7 @@ def _read_vector(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
         raise InputError(
             f"y should be a 1d array, but could not be read as one: {error}."
         ) from None
-    if values.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: y has dtype {values.dtype}.")
+    refuse_complex(values, "y")
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -269,7 +268,11 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Weights:
     if sample_weight is None:
         return None
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        given = np.asarray(sample_weight)
+        refuse_complex(given, "sample_weight")
+        weights = np.asarray(given, dtype=np.float64)
+    except InputError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"sample_weight must hold numbers: {error}.") from None
     if weights.ndim == 0:
@@ -336,6 +339,7 @@ def _multipliers_from(class_weight: dict[Any, Any], classes: NDArray[Any]) -> ND
         )
     given = [class_weight.get(label, 1.0) for label in labels]
     try:
+        refuse_complex(np.array(given), "class_weight")
         multipliers = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         multipliers = np.full(len(labels), np.nan)
