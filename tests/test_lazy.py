@@ -242,6 +242,30 @@ def test_a_bag_is_a_tree_with_the_weights_of_its_rows():
             np.testing.assert_array_equal(actual[name], expected[name], name)
 
 
+@pytest.mark.parametrize("size", [1.7e308, np.finfo(np.float64).max])
+def test_means_of_numbers_whose_sum_float64_does_not_hold(size):
+    y = NUMBERS / np.abs(NUMBERS).max()  # with rows of all sizes
+    y[:200] = np.where(np.arange(200) % 3, 1.0, -1.0)
+    large = BaggingRegressor(n_estimators=20, random_state=3, max_depth=5).fit(X, y * size)
+    total = np.zeros(len(TEST.X))
+    for tree in large.estimators_:
+        total += tree.predict(TEST.X) * 2.0**-40  # as if float64 had no end
+    actual = large.predict(TEST.X)
+    np.testing.assert_array_equal(actual, total / 20 * 2.0**40)
+    lazy = LazyBaggingRegressor(n_estimators=20, random_state=3, max_depth=5).fit(X, y * size)
+    np.testing.assert_array_equal(lazy.predict(TEST.X), actual)
+    alone = np.concatenate([large.predict(TEST.X[row : row + 1]) for row in range(len(TEST.X))])
+    np.testing.assert_array_equal(alone, actual)
+
+
+@pytest.mark.parametrize("kind", [BaggingRegressor, LazyBaggingRegressor])
+def test_the_mean_of_the_largest_number_is_the_largest_number(kind):
+    largest = np.finfo(np.float64).max
+    model = kind(n_estimators=7, random_state=0).fit([[0.0], [1.0]] * 3, [largest, 1.0] * 3)
+    assert model.predict([[0.0]]) == [largest]
+    assert np.isfinite(model.predict([[1.0]])).all()
+
+
 def test_without_bags_all_trees_are_the_plain_tree():
     eager, lazy = make_pair(NUMBERS, True, bootstrap=False, n_estimators=1)
     expected = DecisionTreeRegressor(**COMMON).fit(X, NUMBERS).predict(TEST.X)
