@@ -104,6 +104,16 @@ def add_array(model: Model, arrays: Arrays) -> None:
     arrays["more"] = np.zeros(3)
 
 
+def put_date(threshold: float) -> Callable[[Model, Arrays], None]:
+    def change(model: Model, arrays: Arrays) -> None:
+        families = dict(model["tree"]["schema"]["families"])
+        columns = [column for column, family in families.items() if family == "date"]
+        node = np.flatnonzero(np.isin(arrays["tree.feature"], columns))[0]
+        arrays["tree.threshold"][node] = threshold
+
+    return change
+
+
 def repeat_name(model: Model, arrays: Arrays) -> None:
     model["tree"]["schema"]["names"][0] = model["tree"]["schema"]["names"][1]
 
@@ -117,6 +127,8 @@ WRONG: dict[str, tuple[Callable[[Model, Arrays], None], str]] = {
     "a value that is no number": (put("tree.value", 0, np.nan), "value that is not a number"),
     "a share above one": (put("tree.value", 0, 1.5), "not between 0 and 1"),
     "rows that do not add up": (put("tree.n_node_samples", 0, 7), "other rows than its two sides"),
+    "a date beyond all": (put_date(5e307), "no day that a date can have"),
+    "a date before all": (put_date(-1e19), "no day that a date can have"),
     "no rows": (put("tree.n_node_samples", 0, -1), "has no rows"),
     "category sets out of order": (put("tree.category_begin", 1, 2**62), "categories|category"),
     "a missing array": (drop_array, "'tree.impurity' is missing"),

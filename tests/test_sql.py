@@ -207,6 +207,14 @@ END"""
     assert export_sql(model) == expected
 
 
+@pytest.mark.parametrize("day", [2**62, 10**15, 2932897, -730000, -(10**9)])
+def test_days_that_sql_has_no_date_for_are_refused(day: int) -> None:
+    days = np.array([[day], [day + 10 ** (1 + len(str(day)) // 2)]]).astype("M8[D]")
+    model = DecisionTreeClassifier().fit(days, [0, 1])
+    with pytest.raises(ConversionError, match="outside the years 1 to 9999"):
+        export_sql(model)
+
+
 def test_dates_are_compared_as_dates() -> None:
     days = pd.to_datetime(["2020-01-01", "2020-01-04", None])
     model = DecisionTreeClassifier().fit(pd.DataFrame({"d": days}), [0, 1, 1])

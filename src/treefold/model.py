@@ -23,6 +23,8 @@ __all__ = ["Tree", "check_same_tree", "show_date"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _FORMAT = 3  # of the state
+_TIMES = ("date", "duration")
+_MOST_DAYS = 2.0**63  # dates are counted by whole numbers of 64 bits
 
 
 class Tree:
@@ -288,7 +290,7 @@ class Tree:
             native = _native.Tree.from_arrays(state, n_classes)
         except ValueError as error:
             raise ModelFileError(str(error)) from None
-        _refuse_odd_numbers(native)
+        _refuse_odd_numbers(native, schema)
         return cls(native, schema, np.array(missing))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -308,13 +310,17 @@ def _rebuild(state: dict[str, Any]) -> Tree:
     return Tree._from_state(state)
 
 
-def _refuse_odd_numbers(native: _native.Tree) -> None:
+def _refuse_odd_numbers(native: _native.Tree, schema: Schema) -> None:
     """Refuse what the core would bear, but growth does not make."""
     is_split = native.feature >= 0
     if (native.threshold[~is_split] != -2).any() or np.isneginf(native.threshold).any():
         raise ModelFileError("not a valid tree: a threshold is neither of a leaf nor of a split")
     if (np.isposinf(native.threshold) & (native.missing_go_to_left != 0)).any():
         raise ModelFileError("not a valid tree: missing values go where the present ones go")
+    timed = [column for column, family in schema.families.items() if family in _TIMES]
+    cuts = native.threshold[np.isin(native.feature, timed)]
+    if (np.abs(cuts[np.isfinite(cuts)]) > _MOST_DAYS).any():
+        raise ModelFileError("not a valid tree: a threshold is no day that a date can have")
     rows = native.n_node_samples.astype(np.int64)
     left, right = native.children_left[is_split], native.children_right[is_split]
     if (rows[left] + rows[right] != rows[is_split]).any():

@@ -29,6 +29,8 @@ __all__ = ["export_sql"]
 
 _LARGEST = "1.7976931348623157E308"
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
+_FIRST_DAY = (datetime.min - datetime(1970, 1, 1)).days
+_LAST_DAY = (datetime.max - datetime(1970, 1, 1)).days + 1
 
 
 def export_sql(
@@ -237,18 +239,17 @@ def _write_date(name: str, split: Split, is_left: bool, is_zoned: bool) -> str:
 
 def _last_moment(threshold: float) -> str:
     """Write the last microsecond whose number of days, in float64, is at most the threshold."""
+    if not _FIRST_DAY <= threshold < _LAST_DAY:
+        raise ConversionError(
+            f"A split of dates at day {threshold!r} since 1970 lies outside the years 1 to 9999, "
+            "which SQL has no date for. Leave out such dates, or turn them into numbers."
+        )
     count = math.floor(threshold * _MICROSECONDS_PER_DAY)
     while (count + 1) / _MICROSECONDS_PER_DAY <= threshold:
         count += 1
     while count / _MICROSECONDS_PER_DAY > threshold:
         count -= 1
-    try:
-        return str(datetime(1970, 1, 1) + timedelta(microseconds=count))
-    except OverflowError:
-        raise ConversionError(
-            f"A split of dates at day {threshold!r} since 1970 lies outside the years 1 to 9999, "
-            "which SQL has no date for."
-        ) from None
+    return str(datetime(1970, 1, 1) + timedelta(microseconds=count))
 
 
 def _write_number(number: float) -> str:
