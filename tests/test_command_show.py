@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from commands import GOLDEN, LOANS, assert_golden, assert_mistake, fit, run
 
@@ -55,6 +57,33 @@ def test_sql_of_booleans_runs(tmp_path: Path, name: str, options: list[str]) -> 
     assert [answer for (answer,) in found] == table["y"].to_pylist()
     answers = run("predict", path, data).out.splitlines()[1:]
     assert [answer.strip('"') for answer in answers] == table["y"].to_pylist()
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """A model with half a character in the name of its column and in a class."""
+    X = pd.DataFrame([[1.0], [2.0]], columns=pd.Index(["a\ud800"], dtype=object))
+    path = tmp_path / "half.treefold"
+    y = np.array(["no", "\udc00b"], dtype=object)
+    treefold.save(treefold.DecisionTreeClassifier().fit(X, y), path)
+    return path
+
+
+def test_half_characters_are_shown_by_their_codes(half: Path) -> None:
+    assert "a\\ud800 <= 1.50" in run("show", half).out
+    shown = json.loads(run("show", half, "--format", "json").out)
+    assert shown["features"] == ["a\ud800"]
+    for form in ("dot", "svg"):
+        assert run("show", half, "--format", form).code == 0
+
+
+def test_half_characters_that_have_no_form_are_refused(half: Path, tmp_path: Path) -> None:
+    result = run("show", half, "--format", "sql")
+    assert_mistake(result, "The label '\\udc00b' of type str has no form in SQL")
+    data = tmp_path / "data.csv"
+    data.write_text("a\n1\n")
+    result = run("predict", half, data)
+    assert_mistake(result, "class '\\udc00b' of the model holds half a character")
 
 
 def test_sql_has_dialects(model: Path) -> None:

@@ -382,3 +382,15 @@ def test_a_pickle_of_this_version_keeps_loading() -> None:
     rows, answers = read_answers("regressor.csv")
     model = pickle.loads((DATA / f"regressor_state_{STATE_FORMAT}.pkl").read_bytes())
     assert [str(answer) for answer in model.predict(rows)] == answers
+
+
+def test_half_characters_in_names_and_labels_come_back() -> None:
+    half = "a\ud800b"  # a lone surrogate, which UTF-8 has no form for
+    frame = pd.DataFrame(np.arange(8.0).reshape(-1, 1), columns=pd.Index([half], dtype=object))
+    y = np.array(["x", half] * 4, dtype=object)
+    weights = {half: np.array(2.0), "x": 1.0}  # the array has a name of its own in the file
+    model = DecisionTreeClassifier(class_weight=weights, categorical_features=[half]).fit(frame, y)
+    twin = load_bytes(dump_bytes(model))
+    assert twin.feature_names_in_.tolist() == [half]
+    assert twin.predict(frame).tolist() == model.predict(frame).tolist()
+    assert twin.class_weight == weights

@@ -301,6 +301,8 @@ def test_what_has_no_meaning_is_refused() -> None:
         export_sql(model, dialect="klingon")
     with pytest.raises(ParameterError, match="method must be one of 'predict', 'apply'"):
         export_sql(model, method="predict_proba")
+    with pytest.raises(ConversionError, match=r"cannot be called 'a.ud800'"):
+        export_sql(model, table="a\ud800")
     with pytest.raises(ConversionError, match="cannot be called ''"):
         export_sql(model, feature_names=[""] * 7)
     with pytest.raises(ParameterError, match="feature_names must contain 7"):

@@ -17,6 +17,7 @@ from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import PredictOptions
 from treefold.command.outputs import check_outputs, written
 from treefold.command.reading import open_rows
+from treefold.export.cleaning import is_storable
 
 __all__ = ["open_model", "run_predict"]
 
@@ -119,6 +120,12 @@ class _Answerer:
 
     def _check_classes(self) -> None:
         options, n_classes = self.options, len(self.classes)
+        for label in self.classes:
+            if isinstance(label, str) and not is_storable(label):
+                raise UserError(
+                    f"The class {label!r} of the model holds half a character, which no file has a "
+                    "form for. Fit it again with a label that is whole, or predict in Python."
+                )
         if options.proba and not n_classes:
             raise UserError("--proba is for classes, but this model predicts a number.")
         for name in ("threshold", "positive"):

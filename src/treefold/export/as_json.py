@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from treefold.export.cleaning import is_storable
 from treefold.export.walk import Split, read_split, walk
 from treefold.export.words import Wording
 
@@ -58,7 +59,8 @@ def export_json(
         "classes": _list_classes(decision_tree, class_names),
         "nodes": [_describe(wording, visit.node, visit.depth) for visit in walk(tree)],
     }
-    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    return text if is_storable(text) else json.dumps(document, indent=indent, allow_nan=False)
 
 
 def _list_classes(estimator: Any, class_names: Sequence[str] | None) -> list[Any] | None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from treefold.exceptions import ConversionError, ParameterError
+from treefold.export.cleaning import is_storable
 from treefold.export.walk import Split, count_leaves, read_split, walk
 from treefold.export.words import Wording
 from treefold.model import Tree
@@ -267,7 +268,7 @@ def _write_label(label: Any) -> str:
         return str(label)
     if isinstance(label, float) and math.isfinite(label):
         return _write_number(label)
-    if isinstance(label, str) and "\0" not in label:
+    if isinstance(label, str) and "\0" not in label and is_storable(label):
         return "'" + label.replace("'", "''") + "'"
     raise ConversionError(
         f"The label {label!r} of type {type(label).__name__} has no form in SQL. Turn such labels "
@@ -276,7 +277,7 @@ def _write_label(label: Any) -> str:
 
 
 def _quote_name(name: str) -> str:
-    if not name or "\0" in name:
+    if not name or "\0" in name or not is_storable(name):
         raise ConversionError(
             f"A column or table cannot be called {name!r} in SQL. Give other feature_names."
         )

@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-__all__ = ["clean", "reveal", "shorten"]
+__all__ = ["clean", "is_storable", "reveal", "shorten"]
 
 _LONGEST = 300  # characters of anything that is shown
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -20,6 +20,15 @@ def reveal(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter if _is_visible(letter) else f"\\u{ord(letter):04x}" for letter in text)
+
+
+def is_storable(text: str) -> bool:
+    """Whether UTF-8 has a form for a text: not if a lone surrogate, half a character, is in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shorten(text: str, most: int) -> str:

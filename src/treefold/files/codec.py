@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.exceptions import ModelFileError
+from treefold.export.cleaning import is_storable
 
 __all__ = ["NotStorableError", "NotStored", "decode", "describe", "encode", "encode_or_describe"]
 
@@ -97,13 +98,18 @@ def _encode_datetime(value: datetime, name: str, arrays: Arrays) -> dict[str, st
 
 
 def _encode_dict(value: dict[Any, Any], name: str, arrays: Arrays) -> Any:
-    if all(type(key) is str and not key.startswith("$") for key in value):
+    if all(_is_name(key) for key in value):
         return {key: encode(item, f"{name}.{key}", arrays) for key, item in value.items()}
     pairs = [
         [encode(key, name, arrays), encode(item, f"{name}.{place}", arrays)]
         for place, (key, item) in enumerate(value.items())
     ]
     return {"$dict": pairs}
+
+
+def _is_name(key: Any) -> bool:
+    """Whether a key can be part of the name of an array."""
+    return type(key) is str and not key.startswith("$") and is_storable(key)
 
 
 def _encode_array(value: NDArray[Any], name: str, arrays: Arrays) -> Any:
