@@ -159,3 +159,26 @@ def test_an_interrupt_says_what_was_written(tmp_path: Path, moment: str) -> None
         done = f"'{names[0]}' and '{names[1]}' had been written"
         assert result.stderr.endswith(f"error: interrupted; {done}.\n")
         assert sorted(tmp_path.iterdir()) == names
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["predict", "fit", "fit --json", "show"])
+def test_a_full_disk_behind_stdout_is_told_from_the_input(model: Path, command: str) -> None:
+    arguments = {
+        "predict": ["predict", model, LOANS],
+        "fit": ["fit", LOANS, "--target", "default", "--cv", 2],
+        "fit --json": ["fit", LOANS, "--target", "default", "--cv", 2, "--json"],
+        "show": ["show", model],
+    }[command]
+    code = "from treefold.cli import main; main()"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: stdout cannot be written: No space left on device.\n"

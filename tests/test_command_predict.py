@@ -108,6 +108,21 @@ def test_a_missing_column_is_named(model: Path, tmp_path: Path) -> None:
     assert_mistake(result, "less.csv' lacks the columns 'age', 'burden', which the model needs")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
+def test_a_file_of_something_else_is_told_from_the_model(
+    model: Path, tmp_path: Path, suffix: str
+) -> None:
+    feather = pytest.importorskip("pyarrow.feather")
+    writers = {"csv": csv.write_csv, "parquet": parquet.write_table}
+    path = tmp_path / f"other.{suffix}"
+    write_file = writers.get(suffix, feather.write_feather)
+    write_file(pa.table({name: [1, 2] for name in "abcdefg"}), path)
+    message = "'years_employed' and 8 more, which the model needs. "
+    seen = "It has 'a', 'b', 'c', 'd', 'e' and 2 more; rename them"
+    assert_mistake(run("predict", model, path), message + seen)
+    assert_mistake(run("fit", LOANS, "--target", "default", "--test", path), message + seen)
+
+
 @pytest.mark.parametrize(
     ("column", "words"),
     [

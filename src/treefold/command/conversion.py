@@ -4,7 +4,7 @@ What cannot be read is an error that names file, row and column. Rows are counte
 the line of names.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,20 +48,21 @@ class Converter:
     def convert(self, batch: Any, rows: Any) -> Any:
         """Convert one batch; `rows` says where its rows stand in the file, from zero."""
         given = dict(zip(batch.column_names, batch.columns, strict=True))
-        self._check_names(given)
         columns = {
             name: self._convert(place, name, given[name], rows)
             for place, name in enumerate(self.names)
         }
         return pa.table(columns)
 
-    def _check_names(self, present: Collection[str]) -> None:
+    def check_names(self, present: Collection[str]) -> None:
+        """Refuse a file that lacks a column, before its rows are read."""
         missing = [name for name in self.names if name not in present]
         if missing:
-            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            listed = ", ".join(f"'{name}'" for name in missing[:_SHOWN])
             word = "column" if len(missing) == 1 else "columns"
-            raise UserError(f"{self.file} lacks the {word} {listed}{more}, which the model needs.")
+            raise UserError(
+                f"{self.file} lacks the {word} {_list(missing)}, which the model needs. "
+                f"It has {_list(list(present))}; rename them, or give the file that was meant."
+            )
 
     def _convert(self, place: int, name: str, column: Any, rows: Any) -> Any:
         schema, column = self.schema, decode(column)
@@ -89,6 +90,11 @@ class Converter:
             f"'{min(labels)}'); they go with rare categories, or where missing values go."
             for name, labels in self.unseen.items()
         ]
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
 
 
 def to_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:

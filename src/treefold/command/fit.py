@@ -22,7 +22,7 @@ from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.options import FitOptions
-from treefold.command.outputs import check_outputs, written_together
+from treefold.command.outputs import check_outputs, printed, written_together
 from treefold.command.reading import name_file, open_rows, read_table
 from treefold.command.report import check_report, make_report
 from treefold.command.target import Target, read_target, require_column
@@ -198,13 +198,15 @@ def _print(found: dict[str, Any], options: FitOptions) -> None:
         for kind, name in (("warning", "warnings"), ("hint", "hints")):
             for text in found[name]:
                 say(kind, text)
-        sys.stdout.write(json.dumps(_without_nan(found), indent=2, ensure_ascii=False) + "\n")
+        with printed():
+            sys.stdout.write(json.dumps(_without_nan(found), indent=2, ensure_ascii=False) + "\n")
         return
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else _WIDTH
-    for label, text in write_findings(found, max(80, min(width, 120))):
-        style = {"Warning": "yellow", "Hint": "cyan"}.get(label, "bold")
-        console.print(Text().append(f"{label:<10}", style).append(text))
+    with printed():
+        for label, text in write_findings(found, max(80, min(width, 120))):
+            style = {"Warning": "yellow", "Hint": "cyan"}.get(label, "bold")
+            console.print(Text().append(f"{label:<10}", style).append(text))
 
 
 def _without_nan(value: Any) -> Any:

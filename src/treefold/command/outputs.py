@@ -12,7 +12,7 @@ from typing import IO, Any
 from treefold.atomic import check_writable, written_atomically
 from treefold.command.mistakes import UserError, interrupts_wait, note_written, shorten
 
-__all__ = ["check_outputs", "written", "written_together"]
+__all__ = ["check_outputs", "printed", "written", "written_together"]
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, str | None]) -> None:
@@ -27,7 +27,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, str |
         for what, name in inputs.items():
             if name not in (None, "-") and _is_same(path, Path(str(name))):
                 raise UserError(f"{option}: '{path}' is {what}; give another name.")
-        with _errors_named(option, path):
+        with _errors_named(f"{option}: '{path}'"):
             check_writable(path)
     for one, other in combinations(asked, 2):
         if _is_same(asked[one], asked[other]):
@@ -47,12 +47,12 @@ def written_together(paths: Mapping[str, Path]) -> Iterator[dict[str, IO[bytes]]
     with ExitStack() as opened:
         files = {}
         for option, path in paths.items():
-            opened.enter_context(_errors_named(option, path))
+            opened.enter_context(_errors_named(f"{option}: '{path}'"))
             files[option] = opened.enter_context(written_atomically(path))
         yield files
         with interrupts_wait():
             for option, file in files.items():
-                with _errors_named(option, paths[option]):
+                with _errors_named(f"{option}: '{paths[option]}'"):
                     _reach_disk(file)
             opened.close()
             note_written(list(paths.values()))
@@ -69,17 +69,33 @@ def _reach_disk(file: IO[bytes]) -> None:
 def written(path: Path | None) -> Iterator[Any]:
     """Open a file that appears when all is written; stdout if there is no path."""
     if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with printed():
+            yield sys.stdout.buffer
         return
     with written_together({"--output": path}) as files:
         yield files["--output"]
 
 
 @contextmanager
-def _errors_named(option: str, path: Path) -> Iterator[None]:
+def printed() -> Iterator[None]:
+    """Write to stdout in here: all of it has arrived at the end, or the user is told why not."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left would fail again at exit
+        raise _blame("stdout", error) from None
+
+
+@contextmanager
+def _errors_named(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or shorten(error)
-        raise UserError(f"{option}: '{path}' cannot be written: {reason}.") from None
+        raise _blame(what, error) from None
+
+
+def _blame(what: str, error: OSError) -> UserError:
+    return UserError(f"{what} cannot be written: {error.strerror or shorten(error)}.")

@@ -65,6 +65,11 @@ class Rows:
                 words.append(self.form.encoding)
         return ", ".join(words + ([self.compression] if self.compression else []))
 
+    def read_names(self) -> list[str]:
+        """Read the names of the columns."""
+        with _errors_named(self):
+            return check_names(_NAMES[self.kind](self), self.name)
+
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Give the rows batch by batch; fields of CSV are text, as the file has them."""
         with _errors_named(self):
@@ -103,7 +108,7 @@ def open_rows(path: str) -> Iterator[Rows]:
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            raise UserError(f"{name} cannot be read: {error.strerror or shorten(error)}.") from None
+            raise UserError(_explain(error, name)) from None
 
 
 def _explain(error: OSError, name: str) -> str:
@@ -111,7 +116,7 @@ def _explain(error: OSError, name: str) -> str:
         return f"{name} does not exist; check the name and the folder."
     if isinstance(error, IsADirectoryError):
         return f"{name} is a folder, not a file."
-    return f"{name} cannot be read: {error.strerror or error}."
+    return f"{name} cannot be read: {error.strerror or shorten(error)}."
 
 
 def _copy(parts: Iterable[bytes], opened: ExitStack) -> str:
@@ -240,9 +245,18 @@ def _errors_named(rows: Rows) -> Iterator[None]:
     except (pa.ArrowException, UnicodeError) as error:
         word = _WORDS[rows.kind]
         raise UserError(f"{rows.name} cannot be read as {word}: {shorten(error)}") from None
+    except OSError as error:
+        raise UserError(_explain(error, rows.name)) from None
 
 
 # Batches ----------------------------------------------------------------------------------------
+
+
+def _name_csv(rows: Rows) -> list[str]:
+    options, form = rows.read_options(), rows.form.parse_options()
+    with csv.open_csv(rows.open(), read_options=options, parse_options=form) as stream:
+        names: list[str] = stream.schema.names
+        return names
 
 
 def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
@@ -250,8 +264,7 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
         "parse_options": rows.form.parse_options(),
         "read_options": rows.read_options(),
     }
-    with csv.open_csv(rows.open(), **options) as stream:
-        names = stream.schema.names
+    names = _name_csv(rows)
     shown = check_names(names, rows.name)
     as_text = rows.form.convert_options(
         null_values=[""],
@@ -291,4 +304,18 @@ def _open_feather(source: Any) -> Iterator[Any]:
         yield pa.Table.from_batches([file.get_batch(number)])
 
 
+def _name_parquet(rows: Rows) -> list[str]:
+    names: list[str] = parquet.read_schema(rows.open()).names
+    return names
+
+
+def _name_feather(rows: Rows) -> list[str]:
+    try:
+        names: list[str] = ipc.open_file(rows.open()).schema.names
+    except pa.ArrowInvalid:  # the first version of the format
+        names = feather.read_table(rows.open()).column_names
+    return names
+
+
+_NAMES = {"csv": _name_csv, "parquet": _name_parquet, "feather": _name_feather}
 _READERS = {"csv": _read_csv, "parquet": _read_parquet, "feather": _read_feather}

@@ -27,6 +27,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         named = [target.name] + ([] if options.weights is None else [options.weights])
         wanted = [*converter.names, *named]
+        converter.check_names(rows.read_names())
         batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
         name, decimal_point = rows.name, rows.form.decimal_point
     table = pa.concat_tables(batches, promote_options="permissive") if batches else None
