@@ -124,6 +124,19 @@ def test_another_seed_makes_other_folds(found: dict[str, Any]) -> None:
     assert other["scores"] != found["scores"]
 
 
+def test_no_threshold_is_suggested_for_a_tree_without_a_split(tmp_path: Path) -> None:
+    rows = [f"{place * 7919 % 101},{'yes' if place % 5 == 0 else 'no'}" for place in range(200)]
+    path = write(tmp_path / "noise.csv", "a,b", *rows)
+    model, report = tmp_path / "noise.treefold", tmp_path / "noise.html"
+    result = fit(path, "b", "--cv", 4, "--model", model, "--report", report)
+    assert "1 leaf, depth 0" in result.out
+    assert "--threshold" not in result.out
+    assert "At 0.50" not in result.out
+    assert result.out.splitlines()[-1].endswith(f"treefold predict {model} {path}")
+    assert "no split: all rows have the same share" in report.read_text("utf-8")
+    assert fit_json(path, "b", "--cv", 4)["thresholds"] is None
+
+
 def test_a_target_of_real_numbers_means_regression(tmp_path: Path) -> None:
     path = make_data(tmp_path / "data.csv")
     found = fit_json(path, "b", "--cv", 4)

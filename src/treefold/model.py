@@ -5,7 +5,6 @@ a loop over arrays: trees may be as deep as they have rows.
 """
 
 import math
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treefold import _native
+from treefold.cuts import show_date, show_number
 from treefold.exceptions import InputError, ModelFileError
 from treefold.schema import Schema
 from treefold.states import schema_from_state, schema_to_state, take, take_array, take_count
 from treefold.table import named_columns, open_rows
 from treefold.threads import effective_n_jobs
 
-__all__ = ["Tree", "check_same_tree", "show_date"]
+__all__ = ["Tree", "check_same_tree"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _FORMAT = 3  # of the state
@@ -57,6 +57,7 @@ class Tree:
         self._native = native
         self.schema = schema
         self._missing_columns = missing_columns  # those that had missing values at fit
+        self._cuts: dict[int, NDArray[np.float64]] = {}  # of columns, rising, as they are asked for
 
     node_count = property(lambda self: self._native.node_count, doc="Number of nodes.")
     capacity = property(lambda self: self._native.node_count, doc="Number of nodes.")
@@ -152,6 +153,9 @@ class Tree:
     def show_threshold(self, node: int, decimals: int, threshold: float | None = None) -> str:
         """Write a node's threshold, or another: a number, or a date where the column holds dates.
 
+        It has `decimals` digits after the point, and more where it would else be another number
+        than the few digits that it has, zero, or another threshold of the same column.
+
         Examples
         --------
         >>> from treefold import DecisionTreeClassifier
@@ -160,9 +164,15 @@ class Tree:
         '0.50'
         """
         threshold = float(self.threshold[node] if threshold is None else threshold)
-        if self.schema.families.get(int(self.feature[node])) != "date":
-            return f"{threshold:.{decimals}f}"
-        return show_date(threshold, decimals)
+        return self._show_cut(int(self.feature[node]), threshold, decimals)
+
+    def _show_cut(self, column: int, threshold: float, decimals: int = 0) -> str:
+        """Write a threshold of a column."""
+        if self.schema.families.get(column) == "date":
+            return show_date(threshold, decimals)
+        if column not in self._cuts:
+            self._cuts[column] = np.unique(self.threshold[self.feature == column])
+        return show_number(threshold, decimals, self._cuts[column])
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Add up the decrease of impurity that each column brought.
@@ -295,15 +305,6 @@ class Tree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._to_state(),)
-
-
-def show_date(days: float, decimals: int = 0) -> str:
-    """Write a number of days since 1970 as a date, with the time if there is any."""
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)
-    except OverflowError:  # not in the years 1 to 9999
-        return f"day {days:.{decimals}f}"
-    return f"{moment:%Y-%m-%d}" if days.is_integer() else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _rebuild(state: dict[str, Any]) -> Tree:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from treefold.command.target import Target
 from treefold.export.cleaning import reveal
-from treefold.export.walk import Split
+from treefold.export.reach import follow_paths
 from treefold.export.words import Wording
 from treefold.model import Tree
 
@@ -22,6 +22,8 @@ _LABELS = 40  # characters that the categories of a side may take
 class _Brief(Wording):
     """The words for a split in few characters."""
 
+    above = "> "
+
     def __init__(self, model: Any) -> None:
         super().__init__(model, None, None, 0)
 
@@ -30,14 +32,9 @@ class _Brief(Wording):
         left, right = super().sides(node)
         return reveal(left), reveal(right)
 
-    def _sides(self, node: int, split: Split) -> tuple[str, str]:
-        name = self.name(split.column)
-        if split.kind == "category":
-            return f"{name} is {_list(split.labels_left)}", f"{name} is {_list(split.labels_right)}"
-        if split.kind == "number":
-            cut = _show_cut(self.tree, node, split.threshold)
-            return f"{name} <= {cut}", f"{name} > {cut}"
-        return super()._sides(node, split)
+    def word_labels(self, name: str, labels: Sequence[Any]) -> str:
+        """Say that a value is one of some labels, as far as there is room."""
+        return f"{name} is {_list(labels)}"
 
 
 def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
@@ -91,19 +88,14 @@ def _describe_split(
     if found is None:
         return {**split, "folds_same_column": 0, "folds": 0, "cut_from": None, "cut_to": None}
     low, high = float(found["threshold_min"][node]), float(found["threshold_max"][node])
+    column = int(tree.feature[node])
     return {
         **split,
         "folds_same_column": int(found["n_same_column"][node]),
         "folds": int(found["n_folds"][node]),
-        "cut_from": None if np.isnan(low) else _show_cut(tree, node, low),
-        "cut_to": None if np.isnan(high) else _show_cut(tree, node, high),
+        "cut_from": None if np.isnan(low) else wording.show_cut(column, low),
+        "cut_to": None if np.isnan(high) else wording.show_cut(column, high),
     }
-
-
-def _show_cut(tree: Tree, node: int, threshold: float) -> str:
-    if tree.schema.families.get(int(tree.feature[node])) == "date":
-        return tree.show_threshold(node, 0, threshold)
-    return show_number(threshold)
 
 
 def show_number(value: float) -> str:
@@ -240,15 +232,18 @@ def _enclose(condition: str) -> str:
 
 
 def describe_paths(model: Any) -> Any:
-    """Tell for every node which conditions lead there, as a pyarrow array of text."""
+    """Tell for every node which conditions lead there, as a pyarrow array of text.
+
+    Of each column only what binds: what later conditions imply is left out.
+    """
     wording = _Brief(model)
-    tree = wording.tree
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    texts = ["all rows"] + [""] * (tree.node_count - 1)
-    for node in range(tree.node_count):
-        if left[node] < 0:
-            continue
-        before = "" if node == 0 else f"{texts[node]} and "
-        to_left, to_right = map(_enclose, wording.sides(node))
-        texts[left[node]], texts[right[node]] = before + to_left, before + to_right
+    texts = [
+        " and ".join(
+            _enclose(reveal(condition))
+            for column, one in reach.items()
+            for condition in wording.conditions(column, one)
+        )
+        for _, reach in follow_paths(wording.tree)
+    ]
+    texts[0] = "all rows"
     return pa.array(texts)

@@ -233,9 +233,12 @@ def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
 
 
 def _describe_thresholds(result: Result) -> dict[str, Any] | None:
-    """Compare one half with a better threshold, on nested answers if there are any."""
+    """Compare one half with a better threshold, on nested answers if there are any.
+
+    None where no threshold could do anything: a tree without a split gives all rows one share.
+    """
     target, answers = result.target, gather_answers(result)
-    if not target.is_binary or answers is None:
+    if not target.is_binary or answers is None or result.model.tree_.n_leaves == 1:
         return None
     column = target.classes.index(target.positive)
     assert target.codes is not None

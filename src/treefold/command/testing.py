@@ -27,15 +27,15 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         named = [target.name] + ([] if options.weights is None else [options.weights])
         wanted = [*converter.names, *named]
-        converter.check_names(rows.read_names())
+        names = rows.read_names()
+        for one in named:
+            if one not in names:
+                raise UserError(f"--test: {rows.name} has no column '{one}'.")
         batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
         name, decimal_point = rows.name, rows.form.decimal_point
     table = pa.concat_tables(batches, promote_options="permissive") if batches else None
     if table is None or table.num_rows == 0:
         raise UserError(f"--test: {name} has no rows.")
-    for one in named:
-        if one not in table.column_names:
-            raise UserError(f"--test: {name} has no column '{one}'.")
     table = nan_to_null(table)
     is_present = table[target.name].is_valid()
     places = np.flatnonzero(is_present)
@@ -47,6 +47,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     if options.weights is not None:
         where = Place(name, options.weights, places)
         weights = read_weights(table[options.weights], where, decimal_point)
+    converter.check_names(names)
     X = converter.convert(table, places)
     for text in converter.list_unseen():
         say("note", f"--test: {text}")

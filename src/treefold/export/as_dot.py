@@ -40,7 +40,7 @@ def export_dot(
     rounded : bool, default=False
         Draw boxes with round corners.
     precision : int, default=3
-        Digits of numbers.
+        Digits after the point; thresholds have more where they need them.
     show_stability : bool, default=False
         Show in how many folds each split and each leaf came out, for estimators that are
         cross-validated in fit.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from treefold.cuts import count_microseconds, is_in_calendar
 from treefold.exceptions import ConversionError, ParameterError
 from treefold.export.cleaning import is_storable
 from treefold.export.walk import Split, count_leaves, read_split, walk
@@ -29,9 +30,6 @@ from treefold.model import Tree
 __all__ = ["export_sql"]
 
 _LARGEST = "1.7976931348623157E308"
-_MICROSECONDS_PER_DAY = 86_400_000_000.0
-_FIRST_DAY = (datetime.min - datetime(1970, 1, 1)).days
-_LAST_DAY = (datetime.max - datetime(1970, 1, 1)).days + 1
 
 
 def export_sql(
@@ -240,17 +238,12 @@ def _write_date(name: str, split: Split, is_left: bool, is_zoned: bool) -> str:
 
 def _last_moment(threshold: float) -> str:
     """Write the last microsecond whose number of days, in float64, is at most the threshold."""
-    if not _FIRST_DAY <= threshold < _LAST_DAY:
+    if not is_in_calendar(threshold):
         raise ConversionError(
             f"A split of dates at day {threshold!r} since 1970 lies outside the years 1 to 9999, "
             "which SQL has no date for. Leave out such dates, or turn them into numbers."
         )
-    count = math.floor(threshold * _MICROSECONDS_PER_DAY)
-    while (count + 1) / _MICROSECONDS_PER_DAY <= threshold:
-        count += 1
-    while count / _MICROSECONDS_PER_DAY > threshold:
-        count -= 1
-    return str(datetime(1970, 1, 1) + timedelta(microseconds=count))
+    return str(datetime(1970, 1, 1) + timedelta(microseconds=count_microseconds(threshold)))
 
 
 def _write_number(number: float) -> str:

@@ -46,7 +46,7 @@ def export_svg(
     filled : bool, default=True
         Colour nodes by majority class, or by value.
     precision : int, default=3
-        Digits of numbers.
+        Digits after the point; thresholds have more where they need them.
     show_stability : bool, default=False
         Show in how many folds each split and each leaf came out, for estimators that are
         cross-validated in fit.

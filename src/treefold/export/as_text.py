@@ -40,7 +40,8 @@ def export_text(
     spacing : int, default=3
         Width of one level.
     decimals : int, default=2
-        Digits of thresholds and values.
+        Digits after the point of values, and the least number of those of thresholds, which have as
+        many more as they need: none is written as zero, or as another one of its column.
     show_weights : bool, default=False
         Show the weight of each class in the leaves.
     show_stability : bool, default=False

@@ -1,13 +1,16 @@
 """How splits, leaves and boxes are put into words, for text and for pictures."""
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treefold.exceptions import ParameterError
-from treefold.export.walk import Split, read_split
+from treefold.export.reach import Reach, follow_paths
+from treefold.export.walk import read_split
 from treefold.model import Tree
 
 __all__ = ["Steadiness", "Wording"]
@@ -17,6 +20,8 @@ _SHOWN_CATEGORIES = 8
 
 class Wording:
     """The words for a tree, with names and digits as the user wants them."""
+
+    above = ">  "  # as long as "<= ", so that both sides of a cut are in line
 
     def __init__(
         self,
@@ -40,6 +45,16 @@ class Wording:
         self.names = self._choose_names(feature_names)
         classes = getattr(estimator, "classes_", None)
         self.classes = self._choose_classes(classes, class_names)
+
+    @cached_property
+    def _reaches(self) -> dict[int, Reach]:
+        """What comes to each node that splits, of the column that it splits."""
+        column = self.tree.feature.tolist()
+        return {
+            node: reach[column[node]]
+            for node, reach in follow_paths(self.tree)
+            if column[node] in reach
+        }
 
     def _choose_names(self, given: Sequence[str] | None) -> Sequence[str] | None:
         if given is None:
@@ -68,24 +83,42 @@ class Wording:
         return f"feature_{column}" if self.names is None else self.names[column]
 
     def sides(self, node: int) -> tuple[str, str]:
-        """What goes left in a node, and what goes right."""
+        """What goes left in a node, and what goes right, of what comes to the node."""
         split = read_split(self.tree, node)
-        left, right = self._sides(node, split)
-        if split.kind == "present" or not self.tree.had_missing(split.column):
-            return left, right
-        if split.missing_left:
-            return f"{left} or missing", right
-        return left, f"{right} or missing"
+        before = self._reaches.get(node, Reach())
+        labels = before.labels if split.kind == "category" else None
+        asked = Reach(labels=labels, has_missing=before.has_missing)  # cuts above say theirs
+        left, right = (
+            " and ".join(self.conditions(split.column, asked.narrow(split, is_left)))
+            for is_left in (True, False)
+        )
+        return left, right
 
-    def _sides(self, node: int, split: Split) -> tuple[str, str]:
-        name = self.name(split.column)
-        if split.kind == "present":
-            return f"{name} is present", f"{name} is missing"
-        if split.kind == "category":
-            left, right = _braces(split.labels_left), _braces(split.labels_right)
-            return f"{name} in {left}", f"{name} in {right}"
-        threshold = self.tree.show_threshold(node, self.decimals)
-        return f"{name} <= {threshold}", f"{name} >  {threshold}"
+    def conditions(self, column: int, reach: Reach) -> list[str]:
+        """What values of a column have in common that come to a node."""
+        name, had_missing = self.name(column), self.tree.had_missing(column)
+        is_empty = not reach.has_present or reach.labels == ()
+        if is_empty and reach.has_missing:
+            return [f"{name} is missing"]
+        said = []
+        if reach.labels is not None:
+            said.append(self.word_labels(name, reach.labels))
+        if reach.above > -math.inf:
+            said.append(f"{name} {self.above}{self.show_cut(column, reach.above)}")
+        if reach.up_to < math.inf:
+            said.append(f"{name} <= {self.show_cut(column, reach.up_to)}")
+        if not said:
+            said = [f"{name} is present"]
+        more = " or missing" if had_missing and reach.has_missing else ""
+        return [condition + more for condition in said]
+
+    def word_labels(self, name: str, labels: Sequence[Any]) -> str:
+        """Say that a value is one of some labels."""
+        return f"{name} in {_braces(labels)}"
+
+    def show_cut(self, column: int, threshold: float) -> str:
+        """Write a threshold."""
+        return self.tree._show_cut(column, threshold, self.decimals)
 
     def leaf(self, node: int, show_weights: bool) -> str:
         """What a leaf predicts."""
@@ -142,9 +175,9 @@ class Steadiness:
         low, high = found["threshold_min"][node], found["threshold_max"][node]
         if not low < high:
             return text
-        tree, decimals = self.wording.tree, self.wording.decimals
-        lowest, highest = (tree.show_threshold(node, decimals, number) for number in (low, high))
-        return f"{text}, cut at {lowest} to {highest}"
+        column = int(self.wording.tree.feature[node])
+        lowest, highest = (self.wording.show_cut(column, number) for number in (low, high))
+        return text if lowest == highest else f"{text}, cut at {lowest} to {highest}"
 
     def leaf(self, node: int) -> str:
         """In how many folds a node is a leaf."""

@@ -47,7 +47,7 @@ def plot_tree(
     rounded : bool, default=False
         Draw boxes with round corners.
     precision : int, default=3
-        Digits of numbers.
+        Digits after the point; thresholds have more where they need them.
     ax : matplotlib axes, default=None
         Where to draw; by default the current axes.
     fontsize : float, default=None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.command.drawing import show_number, show_score
-from treefold.model import show_date
+from treefold.cuts import show_date
 from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.dependence import Dependence, find_dependence
 from treefold.reporting.material import Material
@@ -274,7 +274,7 @@ def _place(value: float, is_date: bool) -> float:
 def _word_range(material: Material, column: int, edges: Floats, place: int) -> str:
     if len(edges) == 0:
         return "present"
-    shown = [show_value(material, column, float(edge)) for edge in edges]
+    shown = [material.tree._show_cut(column, float(edge)) for edge in edges]
     if place == 0:
         return f"up to {shown[0]}"
     if place == len(edges):
