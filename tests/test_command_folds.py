@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from treefold.command.mistakes import UserError  # noqa: E402
 from treefold.command.options import FitOptions  # noqa: E402
 from treefold.command.target import Target  # noqa: E402
 
+POLLUTION = Path(__file__).parents[2] / "shared" / "data" / "csv" / "pollution.csv.gz"
 RANDOM = np.random.default_rng(5)
 N_ROWS = 400
 X = RANDOM.integers(0, 1000, (N_ROWS, 2)).astype(float)
@@ -191,6 +192,7 @@ def make_file(path: Path) -> Path:
     [
         (["--groups", "g", "--cv", "3"], "groups of 'g' stay together"),
         (["--time", "t", "--cv", "4"], "4 in time order of 't'"),
+        (["--time", "g,t", "--cv", "4"], "4 in time order of 'g', 't'"),
         (["--folds", "f"], "4, as column 'f' says"),
         (["--repeats", "2", "--cv", "3"], "3 x 2 repeats, shuffled with seed 0"),
     ],
@@ -201,7 +203,7 @@ def test_fit_says_how_folds_were_made(tmp_path: Path, options: list[str], words:
     assert words in found["folds"]["description"]
     role = options[0].removeprefix("--")
     if role != "repeats":
-        assert options[1] not in found["columns"]["used"]
+        assert options[1].split(",")[0] not in found["columns"]["used"]
     splits = found["scores"]["rows"]["nested"]["n_splits"]
     assert splits == found["folds"]["splits"] - (role == "time")
 
@@ -216,6 +218,9 @@ def test_fit_says_how_folds_were_made(tmp_path: Path, options: list[str], words:
         (["--folds", "x"], "that makes no folds"),
         (["--cv", "500"], "--cv 500 asks for more folds"),
         (["--groups", "y"], "--groups: 'y' is the target"),
+        (["--time", "g,nothing"], "--time: there is no column 'nothing'"),
+        (["--time", "g,g"], "--time: a column is named twice in 'g,g'"),
+        (["--time", "y,t"], "--time: 'y' is the target"),
     ],
 )
 def test_folds_that_cannot_be_are_a_mistake(
@@ -223,3 +228,93 @@ def test_folds_that_cannot_be_are_a_mistake(
 ) -> None:
     path = make_file(tmp_path / "data.csv")
     assert_mistake(run("fit", path, "--target", "y", *options), message)
+
+
+# Rows that follow in time -------------------------------------------------------------------------
+
+N_HOURS = 24 * 80
+
+
+def make_weather(path: Path, **options: Any) -> Path:
+    """Write hours of a course that wanders: what is near in time is alike."""
+    n_rows = options.get("n_rows", N_HOURS)
+    hours = [datetime(2020, 11, 20) + timedelta(hours=hour) for hour in range(n_rows)]
+    level = np.cumsum(np.random.default_rng(0).normal(size=n_rows)).round(2)
+    columns: dict[str, Any] = {"No": np.arange(1, n_rows + 1)}
+    if options.get("is_date", False):
+        columns["moment"] = hours
+    else:
+        columns |= {part: [getattr(one, part) for one in hours] for part in PARTS}
+    columns["x"] = np.random.default_rng(2).random(n_rows)
+    columns["level"] = [None if row % 9 == 4 else one for row, one in enumerate(level.tolist())]
+    table = pa.table(columns)
+    if options.get("is_shuffled", False):
+        table = table.take(np.random.default_rng(1).permutation(n_rows))
+    csv.write_csv(table, path)
+    return path
+
+
+PARTS = ("year", "month", "day", "hour")
+
+
+def test_row_numbers_are_left_out_where_targets_are_missing(tmp_path: Path) -> None:
+    found = json.loads(fit(make_weather(tmp_path / "a.csv"), "level", "--json").out)
+    assert found["columns"]["left_out"] == {"identifier": ["No"]}
+    assert found["read"]["rows_without_target"] > 0
+
+
+@pytest.mark.parametrize("is_date", [False, True])
+def test_rows_that_follow_in_time_get_a_hint_with_the_option_to_try(
+    tmp_path: Path, is_date: bool
+) -> None:
+    path = make_weather(tmp_path / "a.csv", is_date=is_date)
+    (hint,) = json.loads(fit(path, "level", "--json").out)["hints"]
+    names = ["moment"] if is_date else list(PARTS)
+    listed = ", ".join(f"'{name}'" for name in names)
+    assert hint.startswith(f"The rows follow in time (by {listed})")
+    option = f"--time {','.join(names)}"
+    assert hint.endswith(f"what comes later: {option}")
+    shuffled, later = map(float, re.findall(r"R2 (\S+), but (\S+) without", hint)[0])
+    assert shuffled > 0.9
+    assert later < 0.5
+    found = json.loads(fit(path, "level", "--json", *option.split()).out)
+    assert found["hints"] == []
+    assert found["folds"]["description"].startswith(f"10 in time order of {listed}")
+    assert names[0] not in found["columns"]["used"]
+    assert set(names[1:]) <= set(found["columns"]["used"])  # months and hours come again
+    assert found["scores"]["rows"]["nested"]["score"] < 0.5
+
+
+def test_later_rows_are_held_out_by_all_parts_of_a_date() -> None:
+    hours = [datetime(2020, 11, 20) + timedelta(hours=hour) for hour in range(N_ROWS)]
+    order = np.random.default_rng(1).permutation(N_ROWS)
+    columns = {part: [getattr(hours[place], part) for place in order] for part in PARTS}
+    folds = make(columns=columns, time=",".join(PARTS), cv=4)
+    for train, test in folds.splits:
+        assert order[train].max() < order[test].min()
+
+
+def test_no_hint_where_rows_do_not_follow_or_folds_are_given(tmp_path: Path) -> None:
+    shuffled = make_weather(tmp_path / "a.csv", is_shuffled=True, n_rows=400)
+    assert json.loads(fit(shuffled, "level", "--json").out)["hints"] == []
+    ordered = make_weather(tmp_path / "b.csv", n_rows=400)
+    given = (["--groups", "day"], ["--folds", "day"], ["--drop", "year"], ["--id", "year"])
+    for option in given:
+        assert json.loads(fit(ordered, "level", "--json", *option).out)["hints"] == []
+
+
+def test_a_hint_does_without_a_score_that_there_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"  # the second class comes late
+    days = [date(2020, 1, 1) + timedelta(days=day) for day in range(N_ROWS)]
+    y = np.where(np.arange(N_ROWS) < 300, "a", np.where(np.arange(N_ROWS) % 3, "b", "a"))
+    csv.write_csv(pa.table({"day": days, "x": X[:, 0], "y": y, "w": X[:, 1] + 1}), path)
+    for more in (["--scoring", "roc_auc"], ["--weights", "w"]):
+        (hint,) = json.loads(fit(path, "y", "--json", *more).out)["hints"]
+        assert "shuffled folds also learn from later rows. If the tree" in hint
+
+
+@pytest.mark.skipif(not POLLUTION.exists(), reason="the file is not part of the project")
+def test_hours_of_a_real_file_are_known_for_time(tmp_path: Path) -> None:
+    found = json.loads(fit(POLLUTION, "pm2.5", "--json", "--no-nested").out)
+    assert found["columns"]["left_out"] == {"identifier": ["No"]}
+    assert found["hints"][0].endswith("--time year,month,day,hour")

@@ -109,7 +109,12 @@ def _make_fit() -> Callable[..., None]:
             int, Option(metavar="N", min=1, help="Make the folds so many times.")
         ] = 1,
         groups: Annotated[str | None, column("Rows with the same value share a fold.")] = None,
-        time: Annotated[str | None, column("Hold out what is later than the rest.")] = None,
+        time: Annotated[
+            str | None,
+            Option(
+                metavar="COL[,COL]", help="Hold out what is later. Or year,month,day and so on."
+            ),
+        ] = None,
         folds: Annotated[str | None, column("Says which fold a row is in.")] = None,
         scoring: Annotated[
             str | None,

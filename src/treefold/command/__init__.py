@@ -3,7 +3,8 @@
     mistakes, options       what the user is told; what the user asked
     outputs                 the files that are written: all or none
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
-    target, triage          what is to be predicted; which columns are used, and why not the others
+    target, timing, triage  what is to be predicted; whether rows follow in time; which columns
+                            are used, and why not the others
     conversion              columns of other files as the model knows them
     folds, leakage          who holds out which rows; a column that gives the target away
     fitting                 the tree, with all of its evidence

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from treefold import __version__
 from treefold.command.conversion import check_finite
+from treefold.command.drawing import show_score
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
-from treefold.command.fitting import Study, fit_tree, read_weights
+from treefold.command.fitting import Study, fit_tree, read_weights, score_in_time
 from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
@@ -27,6 +28,7 @@ from treefold.command.reading import name_file, open_rows, read_table
 from treefold.command.report import check_report, make_report
 from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
+from treefold.command.timing import word_time
 from treefold.command.triage import Chosen, choose_columns
 from treefold.command.words import write_findings
 from treefold.files import dump_bytes
@@ -85,13 +87,13 @@ def _check_files(options: FitOptions) -> None:
 
 def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Result, Table]:
     """Fit, and note everything that was found out on the way."""
-    n_rows = table.num_rows
+    whole = table
     table, target, rows = _take_target(table, options)
-    chosen = choose_columns(table, options)
+    chosen = choose_columns(table, options, whole)
     found["read"] = {
-        "rows": n_rows,
+        "rows": whole.num_rows,
         "columns": table.num_columns,
-        "rows_without_target": n_rows - table.num_rows,
+        "rows_without_target": whole.num_rows - table.num_rows,
     }
     found["target"], found["columns"] = describe_target(target), describe_columns(chosen)
     found["missing"] = chosen.missing
@@ -116,7 +118,23 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     found.update(describe_fit(result))
     if options.nested:
         _tell_nesting(result, found)
+    if chosen.times:
+        found["hints"].append(_hint_at_time(study, result, table, chosen.times))
     return result, encoded
+
+
+def _hint_at_time(study: Study, result: Result, columns: Any, times: list[str]) -> str:
+    """Say what rows that follow in time do to the score of the same settings."""
+    later = None
+    if study.weights is None:
+        later = score_in_time(study, result.model, columns, ",".join(times))
+    change = ""
+    if later is not None:
+        before = study.measure.sign * float(result.model.best_score_)
+        change = (
+            f": {study.measure.title} {show_score(before)}, but {show_score(later)} without them"
+        )
+    return word_time(times, change)
 
 
 def _tell_nesting(result: Result, found: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The tree with all of its evidence: candidates, nested scores, importance."""
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,15 +10,16 @@ from numpy.typing import NDArray
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
 from treefold.command.conversion import parse_numbers
-from treefold.command.folds import Folds
+from treefold.command.folds import DEFAULT_FOLDS, Folds, follow_time
 from treefold.command.measures import Measure, suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.options import FitOptions
 from treefold.command.target import Target, to_float64
+from treefold.model_selection import cross_val_score
 from treefold.model_selection.splits import Split
 from treefold.table import Table
 
-__all__ = ["Study", "find_blocks", "fit_tree", "read_weights"]
+__all__ = ["Study", "find_blocks", "fit_tree", "read_weights", "score_in_time"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
 _MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
@@ -92,6 +94,21 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     if study.target.is_binary:
         model._positive = study.target.classes.index(study.target.positive)
     return model, evidence
+
+
+def score_in_time(study: Study, model: Model, columns: Any, times: str) -> float | None:
+    """Score the chosen settings on what is later than the rows that train; None: unknown."""
+    plain = model._make_plain()
+    try:
+        folds = follow_time(columns, times, DEFAULT_FOLDS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            scores = cross_val_score(
+                plain, study.table, study.target.values, cv=folds.splits, scoring=model.scorer_
+            )
+    except (UserError, Warning, ValueError):  # such as a class that comes late
+        return None
+    return study.measure.sign * float(scores.mean())
 
 
 def _explain(error: ValueError, study: Study, options: FitOptions) -> UserError:

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import types
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import Target, decode
+from treefold.command.target import Target, decode, list_columns
+from treefold.command.timing import rank_times
 from treefold.table import Table
 
-__all__ = ["Folds", "Splits", "find_duplicates", "make_folds"]
+__all__ = ["Folds", "Splits", "find_duplicates", "follow_time", "make_folds"]
 
 Ints = NDArray[np.int64]
 Splits = list[tuple[Ints, Ints]]
@@ -48,7 +48,7 @@ def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) 
     if options.folds is not None:
         return _follow_column(columns[options.folds], options.folds)
     if options.time is not None:
-        return _follow_time(columns[options.time], options)
+        return follow_time(columns, options.time, options.cv or DEFAULT_FOLDS)
     strata = _find_strata(target)
     if options.groups is not None:
         bundles = _number(columns[options.groups], "--groups", options.groups)
@@ -251,31 +251,11 @@ def _follow_column(column: Any, name: str) -> Folds:
     return Folds(_to_splits(numbers, n_folds), n_folds, f"{n_folds}, as column '{name}' says")
 
 
-def _read_times(column: Any, name: str | None) -> NDArray[Any]:
-    """Read what has an order in time: dates, or numbers."""
-    column = decode(column)
-    kind = column.type
-    if types.is_decimal(kind):
-        column = column.cast("float64")
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    if not (is_number or types.is_date(kind) or types.is_timestamp(kind)):
-        first = next((value.as_py() for value in column if value.is_valid), None)
-        raise UserError(
-            f"--time: '{name}' holds {kind} values (first: {first!r}), which have no order in "
-            "time. Write dates as YYYY-MM-DD, or give a column of numbers."
-        )
-    times = np.asarray(column.to_numpy())
-    n_missing = int(np.isnan(times).sum()) if times.dtype.kind == "f" else column.null_count
-    if n_missing:
-        raise UserError(f"--time: '{name}' has {n_missing:,} missing values.")
-    return times
-
-
-def _follow_time(column: Any, options: FitOptions) -> Folds:
+def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
     """Hold out one stretch of time after the other; what comes before a stretch trains."""
-    name = options.time
-    ranks = np.unique(_read_times(column, name), return_inverse=True)[1]
-    n_folds = options.cv or DEFAULT_FOLDS
+    names = list_columns(columns, asked, "--time")
+    ranks = rank_times(columns, names)
+    listed = ", ".join(f"'{name}'" for name in names)
     n_rows = len(ranks)
     order = np.sort(ranks)
     cuts = [order[place * n_rows // (n_folds + 1)] for place in range(1, n_folds + 1)]
@@ -283,9 +263,12 @@ def _follow_time(column: Any, options: FitOptions) -> Folds:
     stretch = np.searchsorted(bounds, ranks, side="right")  # equal times stay together
     numbers = np.unique(stretch)
     if len(numbers) < _FEWEST_FOLDS + 1:
-        raise UserError(f"--time: '{name}' has too few different values for folds in time order.")
+        word = "has" if len(names) == 1 else "have"
+        raise UserError(
+            f"--time: {listed} {word} too few different values for folds in time order."
+        )
     splits = [
         (np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]
     ]
-    words = f"{len(splits)} in time order of '{name}': each is held out by what came before it"
+    words = f"{len(splits)} in time order of {listed}: each is held out by what came before it"
     return Folds(splits, len(splits), words)

@@ -11,7 +11,7 @@ from pyarrow import types
 from treefold.command.mistakes import Place, UserError
 from treefold.command.options import Task
 
-__all__ = ["Target", "decode", "read_target", "require_column", "to_float64"]
+__all__ = ["Target", "decode", "list_columns", "read_target", "require_column", "to_float64"]
 
 MAX_INTEGER_CLASSES = 20  # a target of whole numbers with more distinct values is a quantity
 _SHOWN_COLUMNS = 12
@@ -54,6 +54,16 @@ def require_column(table: Any, name: str, option: str) -> Any:
     more = f" Did you mean '{alike[0]}'?" if alike else ""
     shown = ", ".join(names[:_SHOWN_COLUMNS]) + (", ..." if len(names) > _SHOWN_COLUMNS else "")
     raise UserError(f"{option}: there is no column '{name}'.{more} The columns are: {shown}.")
+
+
+def list_columns(table: Any, names: str, option: str) -> list[str]:
+    """List the columns that an option names, one or several with commas between them."""
+    listed = [names] if names in table.column_names else names.split(",")
+    for name in listed:
+        require_column(table, name, option)
+    if len(set(listed)) < len(listed):
+        raise UserError(f"{option}: a column is named twice in '{names}'.")
+    return listed
 
 
 def read_target(column: Any, where: Place, task: Task, positive: str | None) -> Target:

@@ -11,7 +11,8 @@ from pyarrow import compute, types
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import decode, require_column
+from treefold.command.target import decode, list_columns, require_column
+from treefold.command.timing import find_time
 
 __all__ = ["Chosen", "choose_columns", "is_text"]
 
@@ -33,14 +34,18 @@ class Chosen:
     left_out: dict[str, list[str]] = field(default_factory=dict)  # by reason
     missing: dict[str, float] = field(default_factory=dict)  # share of rows, largest first
     hints: list[str] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)  # by which the rows of the file stand in order
 
     def leave_out(self, reason: str, name: str) -> None:
         """Remember why a column is not used."""
         self.left_out.setdefault(reason, []).append(name)
 
 
-def choose_columns(table: Any, options: FitOptions) -> Chosen:
-    """Choose the columns of a table, from which rows without a target are gone."""
+def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
+    """Choose the columns of a table, from which rows without a target are gone.
+
+    What names or numbers the rows does so for all rows of the file, the `whole`.
+    """
     chosen = Chosen(None)
     _apply_roles(chosen, table, options)
     apart = {name for names in chosen.left_out.values() for name in names} | {options.target}
@@ -49,7 +54,10 @@ def choose_columns(table: Any, options: FitOptions) -> Chosen:
         if name in apart:
             continue
         column = _simplify(given)
-        reason = _find_fault(name, column, name in options.categorical)
+        reason = _find_fault(column)
+        is_asked = name in options.categorical
+        if reason is None and not is_asked and _is_identifier(name, _simplify(whole[name])):
+            reason = "identifier"
         if reason is not None:
             chosen.leave_out(reason, name)
             continue
@@ -62,6 +70,8 @@ def choose_columns(table: Any, options: FitOptions) -> Chosen:
             f"Nothing to learn from: beside '{options.target}' there is no column with values that "
             f"differ{_list_faults(chosen)}."
         )
+    if not (options.time or options.groups or options.folds):
+        chosen.times = find_time(whole, apart)
     chosen.columns = pa.table(used)
     chosen.missing = _count_missing(used, table.num_rows)
     return chosen
@@ -78,7 +88,7 @@ def _apply_roles(chosen: Chosen, table: Any, options: FitOptions) -> None:
         ("weights", "--weights", [options.weights]),
         ("identifier", "--id", [options.id]),
         ("groups", "--groups", [options.groups]),
-        ("order in time", "--time", [options.time]),
+        ("order in time", "--time", _list_times(table, options)[:1]),
         ("folds", "--folds", [options.folds]),
     ]
     for role, option, names in roles:
@@ -87,6 +97,11 @@ def _apply_roles(chosen: Chosen, table: Any, options: FitOptions) -> None:
             if name == options.target:
                 raise UserError(f"{option}: '{name}' is the target.")
             chosen.leave_out(role, name)
+
+
+def _list_times(table: Any, options: FitOptions) -> list[str]:
+    """List the columns of `--time`. The first does not come again; others, as months, recur."""
+    return [] if options.time is None else list_columns(table, options.time, "--time")
 
 
 def _simplify(column: Any) -> Any:
@@ -105,8 +120,8 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _find_fault(name: str, column: Any, is_asked: bool) -> str | None:
-    """Say why a column is not used; None if it is."""
+def _find_fault(column: Any) -> str | None:
+    """Say why a column cannot be used; None if it can."""
     kind = column.type
     if column.null_count == len(column):
         return "no values"
@@ -115,15 +130,12 @@ def _find_fault(name: str, column: Any, is_asked: bool) -> str | None:
     if not (is_number or is_moment or is_text(kind) or types.is_boolean(kind)):
         return f"{kind} values"
     n_values = len(column.unique()) - (column.null_count > 0)
-    if n_values == 1 and column.null_count == 0:
-        return "one value only"
-    if not is_asked and _is_identifier(name, column, n_values):
-        return "identifier"
-    return None
+    return "one value only" if n_values == 1 and column.null_count == 0 else None
 
 
-def _is_identifier(name: str, column: Any, n_values: int) -> bool:
+def _is_identifier(name: str, column: Any) -> bool:
     """Whether (almost) every row has a value of its own that only names it."""
+    n_values = len(column.unique()) - (column.null_count > 0)
     n_valid = len(column) - column.null_count
     if n_valid < _FEW_ROWS:
         return False
