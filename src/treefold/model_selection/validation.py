@@ -302,9 +302,8 @@ def cross_val_predict(
     Returns
     -------
     ndarray of shape (n_rows,) or (n_rows, n_classes)
-        The predictions. A class that a split's training rows lack has probability 0 there. Of
-        estimators of other libraries, what scikit-learn's function returns: a sparse matrix, or a
-        list of arrays, among others.
+        The predictions. A class that a split's training rows lack has probability 0 there. Other
+        libraries' estimators may answer otherwise: by a sparse matrix, or a list of arrays.
 
     Examples
     --------
