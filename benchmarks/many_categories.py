@@ -3,8 +3,8 @@
 Of each table a tree that is cross-validated in fit is scored on 5 times 10 folds: without the
 column, with it as the default takes it, and with it as it comes (min_samples_category=1). Errors
 are Brier scores or squared errors over those of one answer for all rows ("naive"). Beside a column
-of the table itself each gets three that are made: random names that nearly every row has for itself,
-random names of ten rows each, and names of ten rows each that know something of the target.
+of the table itself each gets three that are made: random names that nearly every row has for
+itself, random names of ten rows each, and names of ten rows each that know something of the target.
 
 The constants of the split contract were chosen on the first tables; the last six judge them. The
 standard error of a difference is that of repeated folds, sd sqrt(1/50 + 1/9).
@@ -34,7 +34,7 @@ from treefold import CardinalityWarning, DecisionTreeClassifierCV, DecisionTreeR
 
 Floats = NDArray[np.float64]
 N_FOLDS, N_REPEATS = 10, 5
-MOST_ROWS = 6_000
+MOST_ROWS = 4_000
 MOST_COST = 0.01  # of the naive error, for a column of noise
 LEAST_KEPT = 0.8  # of what a column gains as it comes
 PER_NAME = 10  # rows of a made category
@@ -109,7 +109,7 @@ def read(task: Task) -> tuple[pa.Table, NDArray[Any]]:
 def standardise(task: Task, y: NDArray[Any]) -> Floats:
     """The target as a number of mean 0 and variance 1: of classes, whether it is the commonest."""
     if not task.is_number:
-        labels, codes = np.unique(y, return_inverse=True)
+        _, codes = np.unique(y, return_inverse=True)
         y = (codes == np.bincount(codes).argmax()).astype(np.float64)
     return np.asarray((y - y.mean()) / y.std())
 

@@ -80,9 +80,10 @@ CHANCE, CHANCE_BITS = 0.8, 0.58
 def chance_gain(criterion: str, total: Vector, node_impurity: float, additive: Additive) -> float:
     """What the best set of categories gains by chance, per group of them beyond the second.
 
-    Where there is nothing to find, the means of k groups vary as much as single rows do, and of k
-    normal numbers the best division in two explains 2 / pi of the spread; of few rows each and
-    two classes it is more. In the units of `quality`. Gains of entropy are 1 / (2 ln 2) where sums of squares are a variance.
+    Where there is nothing to find, the means of k groups vary as much as single rows do, and of
+    k normal numbers the best division in two explains 2 / pi of the spread; of few rows each
+    and two classes it is more. In the units of `quality`. Gains of entropy are 1 / (2 ln 2)
+    where sums of squares are a variance.
     """
     if criterion == "squared_error":
         return _chance_of_numbers(total, node_impurity, additive)

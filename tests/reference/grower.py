@@ -148,9 +148,8 @@ def judge_columns(
 ) -> list[Split]:
     tables = {column: (problem.columns[column], codes) for column, codes in by_codes.items()}
     rules = problem.rules
-    return judge_splits(
-        rules.criterion, tables, node.stats, problem.additive, rules.limits, node.impurity
-    )
+    worth = (problem.additive, rules.limits)
+    return judge_splits(rules.criterion, tables, node.stats, *worth, node_impurity=node.impurity)
 
 
 def impurity_decrease(node: Node, root: Node, problem: Problem) -> float:

@@ -66,7 +66,9 @@ def find_splits(
         number: (column, add_up_codes(column, rows, additive)) for number, column in columns.items()
     }
     node_impurity = impurity(criterion, rows, additive)
-    return judge_splits(criterion, tables, additive.total(rows), additive, limits, node_impurity)
+    return judge_splits(
+        criterion, tables, additive.total(rows), additive, limits, node_impurity=node_impurity
+    )
 
 
 def judge_splits(
@@ -75,6 +77,7 @@ def judge_splits(
     total: Vector,
     additive: Additive,
     limits: Limits,
+    *,
     node_impurity: float,
 ) -> list[Split]:
     """The same from the statistics of each code, however they were added up."""

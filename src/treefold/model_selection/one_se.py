@@ -33,8 +33,9 @@ def one_standard_error(cv_results: Mapping[str, Any], *, metric: str = "score") 
     by the square root of their number. Of two candidates the simpler one has the smaller
     `max_leaf_nodes`; if they do not differ in it, the smaller `max_depth`, then the larger
     `min_samples_leaf`, `min_weight_fraction_leaf`, `min_samples_split`, `ccp_alpha`,
-    `min_impurity_decrease` or `min_samples_category`, in this order. Candidates that are equally simple are ranked by score,
-    then by place. Parameters of a pipeline's tree count too.
+    `min_impurity_decrease` or `min_samples_category`, in this order. Candidates that are
+    equally simple are ranked by score, then by place. Parameters of a pipeline's tree count
+    too.
 
     Parameters
     ----------
