@@ -21,6 +21,7 @@ from treefold.exceptions import (
 )
 
 __all__ = [
+    "MANY_LEVELS",
     "Schema",
     "describe_column",
     "find_categorical",

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
 from treefold.command.triage import Chosen, choose_columns
 from treefold.command.words import write_findings
+from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
 from treefold.table import Table
 
@@ -165,9 +167,11 @@ def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target, NDArray[
 
 def _encode(chosen: Chosen, options: FitOptions) -> Table:
     try:
-        return Table.from_data(
-            chosen.columns, categorical_features=chosen.categorical, n_jobs=options.jobs
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CardinalityWarning)  # a hint says so
+            return Table.from_data(
+                chosen.columns, categorical_features=chosen.categorical, n_jobs=options.jobs
+            )
     except ValueError as error:
         raise UserError(shorten(error)) from error
 

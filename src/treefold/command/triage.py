@@ -1,6 +1,7 @@
 """Which columns a tree is grown from, and a word on each of those that are left out."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import decode, list_columns, require_column
 from treefold.command.timing import find_time
+from treefold.schema import MANY_LEVELS
 
 __all__ = ["Chosen", "choose_columns", "is_text"]
 
@@ -23,6 +25,7 @@ _IDENTIFIER = re.compile(
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](ID|Id|UUID)$")
 _DISTINCT_TEXT = 0.95  # share of rows with text of their own: an identifier, or free text
 _MOSTLY_NUMBERS = 0.9
+_FEW_ROWS_EACH = 10  # per category, on average
 
 
 @dataclass(slots=True)
@@ -64,6 +67,7 @@ def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
         used[name] = column
         if is_text(column.type) or name in options.categorical:
             chosen.categorical.append(name)
+            _note_rarity(chosen, name, column)
         _note_mixture(chosen, name, column)
     if not used:
         raise UserError(
@@ -163,6 +167,19 @@ def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
             f"'{name}' is read as categories, because {n_other:,} {words} not a number "
             f"(first: '{first}'). Clean it to use it as a number."
         )
+
+
+def _note_rarity(chosen: Chosen, name: str, column: Any) -> None:
+    """Point at categories of which little can be learnt, because each has few rows."""
+    n_valid = len(column) - column.null_count
+    n_values = len(column.unique()) - (column.null_count > 0)
+    if n_values <= MANY_LEVELS or n_valid >= _FEW_ROWS_EACH * n_values:
+        return
+    chosen.hints.append(
+        f"'{name}' has {n_values:,} categories in {n_valid:,} rows, {n_valid / n_values:.1f} rows "
+        "each on average: little is known of each, and new rows may have others. The rarest go "
+        f"together. Without the column: --drop {shlex.quote(name)}"
+    )
 
 
 def _count_missing(columns: dict[str, Any], n_rows: int) -> dict[str, float]:
