@@ -229,7 +229,7 @@ def test_names_of_nearly_all_rows_do_not_ruin_the_tree(tmp_path: Path) -> None:
     with_names = fit_json(tmp_path / "data.csv", "y")["scores"]
     without = fit_json(tmp_path / "data.csv", "y", "--drop", "name")["scores"]
     scores = [found["rows"]["nested"]["score"] for found in (with_names, without)]
-    assert scores[0] > scores[1] - 0.02 > 0.7  # 0.02 with the names as they come
+    assert scores[0] > scores[1] - 0.02 > 0.7  # about 0.45 with the names as they come
 
 
 def test_weights_count_and_balance_changes_the_tree(tmp_path: Path) -> None:
