@@ -213,9 +213,8 @@ def test_few_rows_per_category_give_a_hint(tmp_path: Path, n_each: int, is_said:
     csv.write_csv(pa.table({"the name": names, "b": np.sin(np.arange(len(names))), "y": y}), path)
     hints = [hint for hint in fit_json(path, "y", "--cv", 3)["hints"] if "categories" in hint]
     expected = (
-        "'the name' has 30 categories in 270 rows, 9.0 rows each on average: little is known of "
-        "each, and new rows may have others. The rarest go together. Without the column: "
-        "--drop 'the name'"
+        "'the name' has 30 categories of 9.0 rows on average: little is known of each, and new "
+        "rows may have others. The rarest go together. Without: --drop 'the name'"
     )
     assert hints == ([expected] if is_said else [])
 

@@ -67,7 +67,6 @@ def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
         used[name] = column
         if is_text(column.type) or name in options.categorical:
             chosen.categorical.append(name)
-            _note_rarity(chosen, name, column)
         _note_mixture(chosen, name, column)
     if not used:
         raise UserError(
@@ -78,6 +77,7 @@ def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
         chosen.times = find_time(whole, apart)
     chosen.columns = pa.table(used)
     chosen.missing = _count_missing(used, table.num_rows)
+    _note_rarity(chosen, used)
     return chosen
 
 
@@ -169,16 +169,21 @@ def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
         )
 
 
-def _note_rarity(chosen: Chosen, name: str, column: Any) -> None:
+def _note_rarity(chosen: Chosen, used: dict[str, Any]) -> None:
     """Point at categories of which little can be learnt, because each has few rows."""
-    n_valid = len(column) - column.null_count
-    n_values = len(column.unique()) - (column.null_count > 0)
-    if n_values <= MANY_LEVELS or n_valid >= _FEW_ROWS_EACH * n_values:
+    found = []
+    for name in chosen.categorical:
+        n_valid = len(used[name]) - used[name].null_count
+        n_values = len(used[name].unique()) - (used[name].null_count > 0)
+        if n_values > MANY_LEVELS and n_valid < _FEW_ROWS_EACH * n_values:
+            found.append((name, f"'{name}' has {n_values:,} categories", n_valid / n_values))
+    if not found:
         return
+    columns = " and ".join(f"{text} of {each:.1f} rows on average" for _, text, each in found)
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name, *_ in found)
     chosen.hints.append(
-        f"'{name}' has {n_values:,} categories in {n_valid:,} rows, {n_valid / n_values:.1f} rows "
-        "each on average: little is known of each, and new rows may have others. The rarest go "
-        f"together. Without the column: --drop {shlex.quote(name)}"
+        f"{columns}: little is known of each, and new rows may have others. The rarest go "
+        f"together. Without: {drops}"
     )
 
 
