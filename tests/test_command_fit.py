@@ -53,7 +53,7 @@ def test_the_first_command_of_the_readme_prints_everything_in_order(
     lines = result.out.splitlines()
     labels = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert labels == ORDER.split()
-    assert len(lines) <= 41
+    assert len(lines) <= 43
     paths = ("Read", "Wrote", "Next")
     assert max(len(line) for line in lines if not line.startswith(paths)) <= 100
     assert "\x1b" not in result.out + result.err

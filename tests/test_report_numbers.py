@@ -13,7 +13,13 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("jinja2")
 
 from treefold.command.thresholds import choose_by_cost, list_thresholds
-from treefold.reporting.curves import calibrate, confuse, find_curve
+from treefold.reporting.curves import (
+    average_curves,
+    calibrate,
+    confuse,
+    find_curve,
+    measure_area,
+)
 from treefold.reporting.dependence import find_dependence
 
 
@@ -107,3 +113,20 @@ def test_text_is_made_fit_to_be_shown() -> None:
     assert shorten("abcdefghij", 10) == "abcdefghij"
     assert shorten("abcdefghijk", 7) == "abcd…jk"
     assert len(clean("x" * 10_000)) == 300
+
+
+def test_the_mean_curve_has_the_mean_area(answers) -> None:
+    is_positive, shares, weights = answers
+    parts = np.array_split(np.arange(300), 7)
+    curves = [find_curve(is_positive[rows], shares[rows], weights[rows]) for rows in parts]
+    areas = [
+        metrics.roc_auc_score(is_positive[rows], shares[rows], sample_weight=weights[rows])
+        for rows in parts
+    ]
+    mean = average_curves(curves)
+    assert measure_area(mean) == pytest.approx(np.mean(areas))
+    for name in ("false_alarms", "recall"):
+        assert (np.diff(mean[name]) >= -1e-12).all()
+        assert (mean[name][0], mean[name][-1]) == (0, pytest.approx(1))
+    constant = [find_curve(is_positive[rows], shares[rows] * 0, weights[rows]) for rows in parts]
+    assert measure_area(average_curves(constant)) == pytest.approx(0.5)

@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from treefold import DecisionTreeRegressor
 from treefold.exceptions import InputError, ParameterError
+from treefold.pooling import Pooling
 from treefold.tuning import Trials, choose, expand, find_strengths, make_results, thin
 
 
@@ -75,7 +76,8 @@ def test_long_paths_are_thinned_by_leaves():
 
 def make_trials(scores, n_leaves, alphas=None):
     alphas = alphas or [0.0] * len(n_leaves)
-    return Trials([{"ccp_alpha": a} for a in alphas], np.array(n_leaves), np.array(scores, float))
+    params, table = [{"ccp_alpha": a} for a in alphas], np.array(scores, float)
+    return Trials(params, np.array(n_leaves), table, Pooling(np.ones(table.shape[1])))
 
 
 def test_the_best_is_the_simplest_of_the_highest_scores():
@@ -108,8 +110,9 @@ def test_results_have_the_form_of_a_grid_search():
     grid = {"ccp_alpha": [10.0, 50.0, 50.5], "max_depth": [None, 3]}
     theirs = GridSearchCV(DecisionTreeRegressor(), grid, cv=3).fit(X, y).cv_results_
     scores = np.column_stack([theirs[f"split{number}_test_score"] for number in range(3)])
-    ours = make_results(Trials(theirs["params"], np.arange(6), scores))
-    for name in ours.keys() - {"n_leaves"}:
+    trials = Trials(theirs["params"], np.arange(6), scores, Pooling(np.ones(3)))
+    ours = make_results(trials)
+    for name in ours.keys() - {"n_leaves", "se_test_score"}:
         if name == "params":
             assert ours[name] == theirs[name]
         else:

@@ -28,13 +28,23 @@ from treefold.model import Tree
 from treefold.model_selection.ground import Ground, open_ground
 from treefold.model_selection.splits import Split, read_splits
 from treefold.nested_fit import NestedFit
+from treefold.pooling import POOLED
 from treefold.progress import Progress
 from treefold.rules import check_parameters
 from treefold.scoring import Scoring, name_scoring, resolve_scoring
-from treefold.stems import TUNABLE, Judge, Setting, become, plan_settings
+from treefold.stems import (
+    TUNABLE,
+    Judge,
+    Options,
+    Setting,
+    balance,
+    become,
+    plan_pooling,
+    plan_settings,
+)
 from treefold.table import Table
 from treefold.threads import effective_n_jobs
-from treefold.tuning import Trials, choose, make_results
+from treefold.tuning import Trials, choose, make_results, show_nested, summarise_trials
 
 __all__ = ["CrossValidatedTree", "Evidence"]
 
@@ -66,6 +76,7 @@ class CrossValidatedTree:
     """A mixin in front of one of the decision trees; not to be used directly."""
 
     _tree: type[Any]  # the estimator of one candidate
+    _is_pooling = True  # False: each split is a score of its own, and the mean counts
     _check_fitted: Callable[[], Tree]  # that tree's own
     evaluation_: Evaluation
 
@@ -112,15 +123,21 @@ class CrossValidatedTree:
         splits = self._split(cv, ground, X, y, routed)
         scoring = self._make_scoring(ground.target.classes)
         options = _make_options(ground, scoring, X, y, routed)
+        kind = None
+        if self._is_pooling:
+            scoring, kind = plan_pooling(scoring)
+        if kind == "classes":
+            options = balance(options, ground.target, splits)
         sizes = [len(split.test) for split in splits]
         is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
-        judge = Judge(ground, scoring, options, is_pooled, n_threads)
+        judge = Judge(ground, scoring, options, is_pooled, n_threads, kind)
         cross_fit = CrossFit(ground, settings, splits, judge)
         trials, nested = self._run(cross_fit, wanted)
         index = choose(trials, self.rule)
         n_permutations = wanted.n_permutations if max(sizes) > 1 else 0  # one row is its shuffle
         found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
-        wanted.importance = found.importance
+        if found.importance is not None:
+            wanted.importance = trials.pooling.lose(found.importance, trials.scores[index])
         kept = ground.target.own() if self.store_cv_predictions else None
         facts = {
             "scorer_": scoring.scorer,
@@ -131,8 +148,7 @@ class CrossValidatedTree:
             "cv_results_": make_results(trials),
             "stability_": found.stability,
             "evaluation_": replace(
-                self._evaluate(trials, index, found, splits, is_pooled),
-                nested=nested,
+                self._evaluate(trials, index, found, splits, nested),
                 truth=None if kept is None else kept.values,
                 weights=None if kept is None else kept.weights,
             ),
@@ -275,16 +291,17 @@ class CrossValidatedTree:
         index: int,
         found: Found,
         splits: list[Split],
-        is_pooled: bool,
+        nested: dict[str, Any] | None,
     ) -> Evaluation:
-        results = make_results(trials)
+        results, pooling = make_results(trials), trials.pooling
+        is_pooled = len(pooling.counts) < len(splits)
         varied = [
             name
             for name in trials.params[0]
             if name == "ccp_alpha" or len({repr(params[name]) for params in trials.params}) > 1
         ]
         path = {name: results[f"param_{name}"].data for name in varied}
-        for name in ("mean_test_score", "std_test_score", "n_leaves"):
+        for name in (*POOLED, "n_leaves"):
             path[name] = results[name]
         indices = {"test": [split.test for split in splits]}
         if any(split.listed_train is not None for split in splits):
@@ -293,14 +310,15 @@ class CrossValidatedTree:
         name = name_scoring(self.scoring, self)
         return Evaluation(
             name,
-            {name: trials.scores[index].copy()},
+            {name: pooling.show(trials.scores[index])},
             path,
             {"index": index, "params": chosen, "rule": self.rule},
-            found.baseline,
-            None,
+            pooling.show(found.baseline),
+            nested and show_nested(trials, nested),
             indices,
             found.predictions,
             (POOLED_NOTE,) if is_pooled else (),
+            summary=summarise_trials(trials, index, found.baseline, nested),
         )
 
     # What a plain tree has, with the chosen parameters ------------------------------------------
@@ -358,9 +376,7 @@ def _name_all_classes(scoring: Any, classes: NDArray[Any]) -> Any:
     return scoring
 
 
-def _make_options(
-    ground: Ground, scoring: Scoring, X: Any, y: Any, routed: _Routed
-) -> Callable[[NDArray[Any]], dict[str, Any]]:
+def _make_options(ground: Ground, scoring: Scoring, X: Any, y: Any, routed: _Routed) -> Options:
     """Make the function that cuts what scorers see to some rows."""
     is_known = scoring.metrics["score"] is not None or isinstance(scoring.scorer, _BaseScorer)
     weights = ground.target.weights

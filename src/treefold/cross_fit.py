@@ -68,6 +68,7 @@ class CrossFit:
     ) -> None:
         self.ground, self.settings, self.splits, self.judge = ground, settings, splits, judge
         self.candidates: dict[int, Candidates] = {}  # by setting
+        self.naive: dict[int, float] = {}  # by split, if R2 is asked for
         self._finals: dict[int, Stem] = {}
         self._stems: dict[tuple[int, int], Stem] = {}  # by setting and split
         n_rows = sum(split.n_train for split in splits) * len(settings)
@@ -96,11 +97,14 @@ class CrossFit:
                 self._stems[setting, number] = stem
             split, candidates = self.splits[number], self.candidates[setting]
             scores[setting][number] = self.judge.score(stem, split, candidates.params)
+            if self.judge.kind == "r2":
+                self.naive[number] = float(self.judge.score_root(stem, split)[0])
         found = [self.judge.combine(each, self.splits) for each in scores]
         everything = [self.candidates[setting] for setting in range(len(self.settings))]
         params = [params for candidates in everything for params in candidates.params]
         n_leaves = np.concatenate([candidates.n_leaves for candidates in everything])
-        return Trials(params, n_leaves, np.concatenate(found))
+        pooling = self.judge.make_pooling(self.splits, self.naive)
+        return Trials(params, n_leaves, np.concatenate(found), pooling)
 
     def finish(self, index: int, store_predictions: bool, n_permutations: int = 0) -> Found:
         """Gather what is to be known of the candidate that was chosen."""

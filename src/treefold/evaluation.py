@@ -59,6 +59,11 @@ class Evaluation:
         Beside predictions: what was true, as places in `classes_`, or as numbers.
     weights : ndarray of shape (n_rows,), or None
         Beside predictions: what each row counts, if they do not count the same.
+    summary : dict or None
+        Of CV estimators: what the splits give together. `definition` says how, `rows` has the
+        `score`, the `standard_error` and `n_splits` of `nested` (if there is one),
+        `cross_validation` (the chosen candidate), `best_on_path` and `baseline`, all over the same
+        held-out rows; `best_index` is the place of the best candidate in the path.
 
     Examples
     --------
@@ -82,20 +87,35 @@ class Evaluation:
     notes: tuple[str, ...] = field(default=())
     truth: NDArray[Any] | None = None
     weights: Floats | None = None
+    summary: Mapping[str, Any] | None = None
 
     @property
     def score(self) -> float:
-        """Mean over the splits."""
-        return float(np.mean(self.test_scores[self.scoring]))
+        """Score of the chosen candidate: that of its summary, else the mean over the splits."""
+        return self._summarise("cross_validation", self.test_scores[self.scoring])[0]
 
     @property
     def standard_error(self) -> float:
-        """Standard deviation of the splits' scores over the root of their number.
+        """Standard error of the score: that of its summary, else of the mean over the splits.
 
-        Splits share most of their training rows, so this says how much scores vary, not how sure
-        one may be.
+        The latter is the standard deviation of the scores over the root of their number; the former
+        is the same for a ratio of sums over splits, because these may count differently. Splits
+        share most of their training rows, so this says how much scores vary, not how sure one may
+        be.
         """
-        return _standard_error(self.test_scores[self.scoring])
+        return self._summarise("cross_validation", self.test_scores[self.scoring])[1]
+
+    @property
+    def baseline_score(self) -> float | None:
+        """Score of a tree without any split, in the same way; None if it is not known."""
+        return None if self.baseline is None else self._summarise("baseline", self.baseline)[0]
+
+    def _summarise(self, name: str, scores: Floats) -> tuple[float, float]:
+        """What splits give together: a score and its standard error."""
+        if self.summary is None or name not in self.summary["rows"]:
+            return float(np.mean(scores)), _standard_error(scores)
+        row = self.summary["rows"][name]
+        return row["score"], row["standard_error"]
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as lists, numbers and strings, ready for JSON.
@@ -155,20 +175,34 @@ class Evaluation:
         """What to show: pairs of a name and a text."""
         n_splits = None if self.indices is None else len(self.indices["test"])
         lines = [
-            (name, f"{_mean(scores)} ({_describe_splits(len(scores), n_splits, 'split')})")
+            (name, f"{self._word(name, scores)} ({self._word_splits(len(scores), n_splits)})")
             for name, scores in self.test_scores.items()
         ]
         if self.baseline is not None:
-            lines.append(("without any split", _mean(self.baseline)))
+            score = self._summarise("baseline", self.baseline)
+            lines.append(("without any split", _word_score(*score)))
         if self.chosen is not None:
             lines.append(("chosen", _describe_choice(self.chosen, self.path)))
         if self.nested is not None:
             scores, n_splits = self.nested["test_score"], len(self.nested["best_params"])
             splits = _describe_splits(len(scores), n_splits, "outer split")
-            lines.append(("nested", f"{_mean(np.asarray(scores))} ({splits})"))
+            score = self._summarise("nested", np.asarray(scores))
+            lines.append(("nested", f"{_word_score(*score)} ({splits})"))
         elif self.chosen is not None and self.path is not None:
             lines.append(("note", _OPTIMISM))
         return lines + [("note", note) for note in self.notes]
+
+    def _word(self, name: str, scores: Floats) -> str:
+        if name == self.scoring:
+            return _word_score(self.score, self.standard_error)
+        return _word_score(float(np.mean(scores)), _standard_error(scores))
+
+    def _word_splits(self, n_scores: int, n_splits: int | None) -> str:
+        splits = _describe_splits(n_scores, n_splits, "split")
+        if self.summary is None or n_scores == 1:
+            return splits
+        definition = self.summary["definition"]
+        return definition if " splits" in definition else f"{definition}, {splits}"
 
     def _path_html(self) -> str:
         if self.path is None:
@@ -192,10 +226,9 @@ def _standard_error(scores: Floats) -> float:
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
 
 
-def _mean(scores: Floats) -> str:
-    error = _standard_error(scores)
+def _word_score(score: float, error: float) -> str:
     more = "" if math.isnan(error) else f" ± {error:.3f}"
-    return f"{float(np.mean(scores)):.3f}{more}"
+    return f"{score + 0.0:.3f}{more}"
 
 
 def _count(number: int, noun: str) -> str:

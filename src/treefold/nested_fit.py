@@ -39,6 +39,7 @@ class _Outer:
     inner: list[int]  # numbers of the inner splits
     candidates: list[Candidates] = field(default_factory=list)  # of each setting
     scores: dict[tuple[int, int], Floats] = field(default_factory=dict)  # by setting and inner
+    naive: dict[int, float] = field(default_factory=dict)  # by inner, if R2 is asked for
     setting: int = -1  # of the chosen candidate
     params: dict[str, Any] = field(default_factory=dict)
     score: dict[int, Floats] = field(default_factory=dict)  # of it, by split of the block
@@ -119,6 +120,8 @@ class NestedFit:
             params = outer.candidates[setting].params
             split = self._inners[inner]
             outer.scores[setting, inner] = judge.estimate(stem, split, params)
+            if judge.kind == "r2":
+                outer.naive[inner] = float(judge.score_root(stem, split)[0])
 
     @property
     def predictions(self) -> dict[int, Floats]:
@@ -160,10 +163,13 @@ class NestedFit:
             np.stack([outer.scores[setting, inner] for inner in outer.inner], axis=1)
             for setting in range(len(self._fit.settings))
         ]
+        naive = {outer.inner.index(inner): score for inner, score in outer.naive.items()}
+        splits = [self._inners[inner] for inner in outer.inner]
         trials = Trials(
             [params for each in outer.candidates for params in each.params],
             np.concatenate([each.n_leaves for each in outer.candidates]),
             np.concatenate(by_setting),
+            self._fit.judge.make_pooling(splits, naive),
         )
         index = choose(trials, rule)
         outer.params = dict(trials.params[index])

@@ -1,25 +1,40 @@
 """One full tree per setting and training set, a *stem*, and the scores of what is cut from it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 
-from treefold import _native
+from treefold import _native, metrics
 from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import ParameterError
 from treefold.model import Tree
 from treefold.model_selection.ground import Ground, Training
 from treefold.model_selection.splits import Split
+from treefold.pooling import Kind, Pooling
 from treefold.replay import Cell, make_cell, replay_nodes, replay_tree
-from treefold.scoring import Scoring, score_cells, score_rows
+from treefold.scorers import recognise
+from treefold.scoring import Scoring, score_cells, score_rows, takes_weights
 from treefold.sums import is_sum, score_sums
+from treefold.target import Target
 from treefold.tuning import expand
 
-__all__ = ["TUNABLE", "Judge", "Parameters", "Setting", "Stem", "become", "plan_settings"]
+__all__ = [
+    "TUNABLE",
+    "Judge",
+    "Options",
+    "Parameters",
+    "Setting",
+    "Stem",
+    "balance",
+    "become",
+    "plan_pooling",
+    "plan_settings",
+]
 
 Floats = NDArray[np.float64]
 Parameters = dict[str, Any]
@@ -44,6 +59,17 @@ _NO_SPLIT = {
     "max_leaf_nodes": None,
     "ccp_alpha": np.finfo(np.float64).max,
 }
+# Metrics that are means over rows, and those that are made of the mean squared error of all rows.
+_OF_ROWS = {
+    metrics.accuracy,
+    metrics.brier,
+    metrics.log_loss,
+    metrics.squared_error,
+    metrics.absolute_error,
+}
+_OF_SQUARES: dict[Any, Kind] = {metrics.r2: "r2", metrics.root_squared_error: "root"}
+Plan = Kind | Literal["classes"]  # what is made of the splits: "classes" count the same each
+Options = Callable[[NDArray[Any]], Mapping[str, Any]]  # of `score_cells`, for some rows
 _MOST_ANSWERS = 2**21  # nodes of cells and rows that are scored at one time
 
 
@@ -76,6 +102,45 @@ def plan_settings(
     return settings
 
 
+def plan_pooling(scoring: Scoring) -> tuple[Scoring, Plan]:
+    """Say what to score on each split, and what is to be made of it."""
+    function = _find_function(scoring)
+    if function is not metrics.balanced_accuracy and function not in _OF_SQUARES:
+        return scoring, "mean"
+    part = get_scorer("neg_mean_squared_error" if function in _OF_SQUARES else "accuracy")
+    planned = replace(scoring, scorers={"score": part}, metrics={"score": recognise(part)})
+    return planned, _OF_SQUARES.get(function, "classes")
+
+
+def balance(options: Options, target: Target, splits: Sequence[Split]) -> Options:
+    """Let each class count the same among the held-out rows of all splits."""
+    rows = np.concatenate([split.test for split in splits])
+    counts = np.bincount(target.values[rows], _weigh(options(rows)), target.n_classes)
+    factors = counts.sum() / np.maximum(counts, 1e-300) / (counts > 0).sum()
+
+    def balanced(rows: NDArray[Any]) -> dict[str, Any]:
+        given = dict(options(rows))
+        weights, factor = _weigh(given), factors[target.values[rows]]
+        given["weights"] = factor if weights is None else weights * factor
+        return given
+
+    return balanced
+
+
+def _weigh(options: Mapping[str, Any]) -> Floats | None:
+    """What rows count for the scorer."""
+    weights: Floats | None = options.get("weights")
+    if weights is None:
+        weights = (options.get("score_params") or {}).get("sample_weight")
+    return weights
+
+
+def _find_function(scoring: Scoring) -> Any:
+    """Find the function of `treefold.metrics` behind a metric; None if it is not one of them."""
+    compute = getattr(scoring.metrics["score"], "compute", None)
+    return getattr(compute, "func", compute)
+
+
 @dataclass(frozen=True, slots=True)
 class Stem:
     """The full tree of one setting on one training set."""
@@ -103,9 +168,12 @@ class Judge:
 
     ground: Ground
     scoring: Scoring
-    options: Callable[[NDArray[Any]], Mapping[str, Any]]  # of `score_cells`, for some rows
+    options: Options
     is_pooled: bool = False
     n_threads: int = 1
+    kind: Kind | Literal["classes"] | None = (
+        "mean"  # None: each split is a score of its own, as for scikit-learn
+    )
 
     def score(self, stem: Stem, split: Split, candidates: Sequence[Parameters]) -> NDArray[Any]:
         """Score each candidate; if rows are pooled, give their values instead."""
@@ -129,6 +197,7 @@ class Judge:
             stem.tree,
             stem.cells(candidates),
             rows=rows,
+            weights=self._weigh(rows),
             leaves=leaves,
             n_threads=self.n_threads,
         )
@@ -150,6 +219,8 @@ class Judge:
     ) -> NDArray[Any]:
         """Score what nodes of any tree predict for rows; nodes are of shape (n_cells, n_rows)."""
         target = self.ground.target
+        if not self._count(rows):
+            return np.full(len(nodes), np.nan)
         return score_cells(
             self.scoring, target.values[rows], nodes, value, target.classes, **self.options(rows)
         )["score"]
@@ -169,6 +240,8 @@ class Judge:
         value, target = stem.tree.value, self.ground.target
         if self.is_pooled:
             return value[nodes]
+        if not self._count(rows):
+            return np.full(len(nodes), np.nan)
         options = dict(self.options(rows))
         if options.get("X") is not None:  # of a Table nobody sees more than predictions
             options["estimator_of"] = lambda cell: self._make_estimator(stem, candidates[cell])
@@ -201,6 +274,40 @@ class Judge:
             **self.options(rows),
         )
         return found["score"].reshape(-1, 1)
+
+    def make_pooling(self, splits: Sequence[Split], naive: Mapping[int, float]) -> Pooling:
+        """Say how the scores of splits become one; `naive` are those of one answer, if needed."""
+        if self.is_pooled:
+            return Pooling(np.ones(1))
+        counts = np.array([self._count(self.list_rows(split)) for split in splits])
+        if self.kind == "r2":
+            return Pooling(counts, "r2", np.array([naive[place] for place in range(len(splits))]))
+        return Pooling(counts, "root" if self.kind == "root" else "mean", None, self._over)
+
+    @property
+    def _over(self) -> Any:
+        """What the score is a mean over."""
+        function = _find_function(self.scoring)
+        if self.kind != "mean":
+            return "classes" if self.kind == "classes" else "splits"
+        if function is metrics.roc_auc and self.ground.target.n_classes == 2:
+            return "ranked"
+        return "rows" if function in _OF_ROWS else "splits"
+
+    def _count(self, rows: NDArray[Any]) -> float:
+        """What the score of some held-out rows counts; 0 if they have none."""
+        function, target = _find_function(self.scoring), self.ground.target
+        if self.kind is None or self.is_pooled:
+            return 1.0
+        if self._over == "ranked":
+            return float(len(np.unique(target.values[rows])) == 2)
+        if function not in _OF_ROWS:
+            return 1.0
+        weights = self._weigh(rows)
+        return float(len(rows) if weights is None else np.sum(weights))
+
+    def _weigh(self, rows: NDArray[Any]) -> Floats | None:
+        return _weigh(self.options(rows)) if takes_weights(self.scoring.scorer) else None
 
 
 def become(estimator: Any, native: _native.Tree, ground: Ground, training: Training) -> Any:

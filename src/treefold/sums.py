@@ -35,7 +35,7 @@ def _find_metric(scoring: Scoring, n_classes: int) -> tuple[Metric | None, Any]:
     metric = scoring.metrics.get("score")
     compute = getattr(metric, "compute", None)
     compute = getattr(compute, "func", compute)
-    is_known = compute in (_COSTS if n_classes else _NUMERIC)
+    is_known = compute in _COSTS if n_classes else compute is metrics.squared_error
     return metric if is_known else None, compute
 
 
@@ -46,6 +46,7 @@ def score_sums(
     cells: Sequence[Cell],
     *,
     rows: NDArray[Any],
+    weights: Floats | None,
     leaves: NDArray[np.int64],
     n_threads: int = 1,
 ) -> Floats | None:
@@ -56,16 +57,15 @@ def score_sums(
     metric, compute = _find_metric(scoring, tree.n_classes)
     if metric is None or tree.node_count * max(1, tree.n_classes) > _MOST_STATISTICS:
         return None
-    weights = np.ones(len(rows)) if target.weights is None else target.weights[rows]
+    weights = np.ones(len(rows)) if weights is None else weights
     y = target.values[rows]
     if tree.n_classes:
         statistics = _add_up_classes(tree, leaves, y, weights, _COSTS[compute])
     else:
         statistics = _add_up_squares(tree, leaves, y, weights)
     sums = replay_sums(tree, cells, statistics, n_threads)[:, 0]
-    finish = _finish_mean if tree.n_classes else _NUMERIC[compute]
-    finished = finish(sums, y, weights)
-    return None if finished is None else metric.sign * finished
+    means: Floats = metric.sign * np.maximum(sums, 0.0) / weights.sum()
+    return means
 
 
 def _add_up_classes(
@@ -116,23 +116,3 @@ def _add_up_squares(
     squares = count_rows(tree, leaves, weights * centered**2)
     errors: Floats = squares - 2 * value * total + count * value**2
     return errors.reshape(-1, 1)
-
-
-def _finish_mean(sums: Floats, y: Floats, weights: Floats) -> Floats:
-    return np.asarray(np.maximum(sums, 0.0) / weights.sum())
-
-
-def _finish_root(sums: Floats, y: Floats, weights: Floats) -> Floats:
-    return np.asarray(np.sqrt(_finish_mean(sums, y, weights)))
-
-
-def _finish_r2(sums: Floats, y: Floats, weights: Floats) -> Floats | None:
-    spread = float((weights * (y - np.average(y, weights=weights)) ** 2).sum())
-    return 1 - sums / spread if spread > 0 and len(y) > 1 else None
-
-
-_NUMERIC: dict[Callable[..., Any], Callable[[Floats, Floats, Floats], Floats | None]] = {
-    metrics.squared_error: _finish_mean,
-    metrics.root_squared_error: _finish_root,
-    metrics.r2: _finish_r2,
-}

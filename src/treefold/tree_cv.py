@@ -211,7 +211,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = DecisionTreeRegressorCV().fit(X, y)
     >>> model.get_n_leaves()
-    6
+    7
     """
 
     _tree = DecisionTreeRegressor

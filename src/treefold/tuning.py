@@ -3,7 +3,6 @@
 Nothing here grows a tree.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,8 +13,20 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from treefold.exceptions import InputError, ParameterError
+from treefold.pooling import POOLED, Pooling, summarise
 
-__all__ = ["Trials", "choose", "expand", "find_strengths", "make_results", "thin"]
+__all__ = [
+    "Trials",
+    "choose",
+    "expand",
+    "find_best",
+    "find_strengths",
+    "make_results",
+    "show_nested",
+    "summarise_trials",
+    "thin",
+    "write_results",
+]
 
 Floats = NDArray[np.float64]
 
@@ -89,19 +100,20 @@ class Trials:
 
     params: Sequence[Mapping[str, Any]]
     n_leaves: NDArray[np.integer[Any]]
-    scores: Floats  # (n_candidates, n_splits)
+    scores: Floats  # (n_candidates, n_splits), as `pooling` wants them
+    pooling: Pooling
 
     @property
     def means(self) -> Floats:
-        """Mean score of each candidate."""
-        return np.asarray(np.average(self.scores, axis=1))
+        """Score of each candidate on all splits together."""
+        return self.pooling.pool(self.scores)
 
 
 def choose(trials: Trials, rule: str) -> int:
     """Choose a candidate.
 
-    "best": the highest mean score. "one_se": the simplest whose mean score is within one standard
-    error of it. The simplest has the fewest leaves; of equals, the largest ccp_alpha, then the
+    "best": the highest score. "one_se": the simplest whose score is within one standard error of
+    it. The simplest has the fewest leaves; of equals, the largest ccp_alpha, then the
     higher score, then the first.
     """
     means = trials.means
@@ -112,8 +124,9 @@ def choose(trials: Trials, rule: str) -> int:
         )
     best = int(np.nanargmax(means))
     bar = means[best]
-    if rule == "one_se" and trials.scores.shape[1] > 1:
-        bar -= np.std(trials.scores[best], ddof=1) / math.sqrt(trials.scores.shape[1])
+    error = float(trials.pooling.measure_error(trials.scores[best]))
+    if rule == "one_se" and not np.isnan(error):
+        bar -= error
     eligible = np.flatnonzero(means >= bar).tolist()
 
     def simplicity(index: int) -> tuple[float, ...]:
@@ -123,23 +136,83 @@ def choose(trials: Trials, rule: str) -> int:
     return int(min(eligible, key=simplicity))
 
 
-def make_results(trials: Trials) -> dict[str, Any]:
-    """Write the candidates in the form of scikit-learn's `cv_results_`, with `n_leaves`."""
+def find_best(trials: Trials, chosen: int) -> int:
+    """Find the candidate with the highest score; of equals, the chosen one, then the first."""
     means = trials.means
+    best = int(np.nanargmax(means))
+    return chosen if means[chosen] == means[best] else best
+
+
+def make_results(trials: Trials) -> dict[str, Any]:
+    """Write the candidates in the form of scikit-learn's `cv_results_`.
+
+    With `n_leaves`, and `se_test_score`: the standard error of the score.
+    """
+    scores, pooling = trials.pooling.show(trials.scores), trials.pooling
+    means, errors = trials.means, pooling.measure_error(trials.scores)
+    pooled = (means, _measure_spread(scores, means, pooling.sizes), errors)
+    return write_results(trials.params, trials.n_leaves, scores, pooled)
+
+
+def write_results(
+    candidates: Sequence[Mapping[str, Any]],
+    n_leaves: NDArray[np.integer[Any]],
+    scores: Floats,
+    pooled: Sequence[Floats],
+) -> dict[str, Any]:
+    """Write parameters, scores of the splits, and in `pooled` mean, spread and standard error."""
     results: dict[str, Any] = {}
-    for name in trials.params[0]:
-        values = [params[name] for params in trials.params]
+    for name in candidates[0]:
+        values = [params[name] for params in candidates]
         results[f"param_{name}"] = np.ma.MaskedArray(_as_array(values), mask=False)
-    results["params"] = [dict(params) for params in trials.params]
-    for number, scores in enumerate(trials.scores.T):
-        results[f"split{number}_test_score"] = scores.copy()
-    results["mean_test_score"] = means
-    results["std_test_score"] = np.sqrt(
-        np.average((trials.scores - means.reshape(-1, 1)) ** 2, axis=1)
-    )
-    results["rank_test_score"] = _rank(means)
-    results["n_leaves"] = np.asarray(trials.n_leaves, dtype=np.int64)
+    results["params"] = [dict(params) for params in candidates]
+    for number, each in enumerate(scores.T):
+        results[f"split{number}_test_score"] = each.copy()
+    results |= dict(zip(POOLED, pooled, strict=True))
+    results["rank_test_score"] = _rank(pooled[0])
+    results["n_leaves"] = np.asarray(n_leaves, dtype=np.int64)
     return results
+
+
+def _select_nested(trials: Trials, nested: dict[str, Any]) -> NDArray[Any]:
+    """The splits that have a nested score; where rows are pooled there is one score of all."""
+    return np.zeros(1, dtype=int) if trials.scores.shape[1] == 1 else nested["split"]
+
+
+def show_nested(trials: Trials, nested: dict[str, Any]) -> dict[str, Any]:
+    """Give the nested score of each split by itself."""
+    pooling = trials.pooling.select(_select_nested(trials, nested))
+    return {**nested, "test_score": pooling.show(nested["test_score"])}
+
+
+def summarise_trials(
+    trials: Trials, index: int, baseline: Floats | None, nested: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Make one score of the splits: of the nested choices, of the choice, the best, and no split.
+
+    All are over the same rows: those of the splits that have a nested score, if there are any.
+    """
+    splits = np.arange(trials.scores.shape[1])
+    scores: dict[str, NDArray[Any]] = {}
+    if nested is not None:
+        splits = _select_nested(trials, nested)
+        scores["nested"] = nested["test_score"]
+    best = find_best(trials, index)
+    scores["cross_validation"] = trials.scores[index][splits]
+    scores["best_on_path"] = trials.scores[best][splits]
+    if baseline is not None:
+        scores["baseline"] = baseline[splits]
+    pooling = trials.pooling.select(splits)
+    rows = {name: summarise(each, pooling) for name, each in scores.items()}
+    return {"definition": pooling.definition, "best_index": best, "rows": rows}
+
+
+def _measure_spread(scores: Floats, means: Floats, sizes: Floats) -> Floats:
+    """Standard deviation over the splits that have a score."""
+    kept = sizes > 0 if (sizes > 0).any() else np.ones(len(sizes), dtype=bool)
+    weights = None if (sizes[kept] == sizes[kept][0]).all() else sizes[kept]
+    squares = (scores[:, kept] - means.reshape(-1, 1)) ** 2
+    return np.asarray(np.sqrt(np.average(squares, axis=1, weights=weights)))
 
 
 def _as_array(values: list[Any]) -> NDArray[Any]:

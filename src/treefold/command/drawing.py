@@ -194,14 +194,15 @@ def _clip(text: str, width: int) -> str:
 
 
 def draw_path(path: Sequence[dict[str, Any]], title: str) -> list[str]:
-    """Draw the path of scores over leaves in three lines; the choice is marked."""
+    """Draw the path of scores over leaves in three lines; the choice and the best are marked."""
     points = _thin(path)
     leaves = [f"{one['leaves']:,}" for one in points]
     scores = [show_score(one["score"]) for one in points]
-    marks = [_mark(one) for one in points]
-    columns = list(zip(leaves, scores, marks, strict=True))
+    marks = [[name for name in ("chosen", "best") if one[f"is_{name}"]] for one in points]
+    first, second = ([(mark[place:] or [""])[0] for mark in marks] for place in (0, 1))
+    columns = list(zip(leaves, scores, first, second, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    heads = ("leaves", title, "")
+    heads = ("leaves", title, "", "")[: 4 if any(second) else 3]
     width = max(map(len, heads))
     return [
         f"{head:{width}}  "
@@ -209,13 +210,18 @@ def draw_path(path: Sequence[dict[str, Any]], title: str) -> list[str]:
             f"{column[line]:>{size}}" for column, size in zip(columns, widths, strict=True)
         ).rstrip()
         for line, head in enumerate(heads)
-    ]
+    ] + _tell_leaf_sizes(path)
 
 
-def _mark(one: dict[str, Any]) -> str:
-    if one["is_chosen"]:
-        return "chosen"
-    return "best" if one["is_best"] else ""
+def _tell_leaf_sizes(path: Sequence[dict[str, Any]]) -> list[str]:
+    """Say so if the best candidate has another leaf size than those beside it."""
+    chosen, best = (
+        next(one["min_samples_leaf"] for one in path if one[name])
+        for name in ("is_chosen", "is_best")
+    )
+    if chosen == best:
+        return []
+    return [f"The best has {best} or more rows per leaf, the others {chosen} or more."]
 
 
 def _thin(path: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Everything about a fit as one document of plain values: `--json` prints it, `words` words it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from treefold.base_cv import Evidence
 from treefold.command.drawing import list_nodes
 from treefold.command.folds import Splits
-from treefold.command.measures import Measure, measure_answers
+from treefold.command.measures import Measure, define_extras, measure_answers
 from treefold.command.target import Target
 from treefold.command.thresholds import compare_thresholds
 from treefold.command.triage import Chosen
+from treefold.pooling import Pooling, summarise
+from treefold.tuning import Trials, summarise_trials
 
 __all__ = [
     "Answers",
@@ -47,6 +49,7 @@ class Answers:
     rows: NDArray[Any]
     values: Floats  # shares of classes, or numbers
     is_nested: bool  # they had no part in choosing either
+    parts: list[NDArray[Any]]  # places among the above of each split
 
 
 def describe_target(target: Target) -> dict[str, Any]:
@@ -92,72 +95,83 @@ def describe_fit(result: Result) -> dict[str, Any]:
 
 
 def _describe_scores(result: Result) -> dict[str, Any]:
+    """All scores, over the same held-out rows, and how each of them comes about."""
     measure, evaluation = result.measure, result.model.evaluation_
-    rows: dict[str, Any] = {}
-    nested = evaluation.nested
-    if nested is not None:
-        answers = result.evidence.nested_predictions
-        rows["nested"] = _summarise(nested["test_score"], measure.sign)
-        if answers:
-            rows["nested"].update(_measure(result, list(answers), list(answers.values())))
-    scores = next(iter(evaluation.test_scores.values()))
-    rows["cross_validation"] = _summarise(scores, measure.sign)
-    if evaluation.predictions is not None:
-        every = range(len(result.splits))
-        rows["cross_validation"].update(_measure(result, every, evaluation.predictions))
-    means = evaluation.path["mean_test_score"]
-    best = int(np.nanargmax(means))
-    own = [value[best] for name, value in result.model.cv_results_.items() if _is_of_split(name)]
-    rows["best_on_path"] = _summarise(np.array(own), measure.sign)
+    summary = _find_summary(result.model)
+    rows = {name: _turn(row, measure.sign) for name, row in summary["rows"].items()}
     if "n_leaves" in evaluation.path:
-        rows["best_on_path"]["leaves"] = int(evaluation.path["n_leaves"][best])
-    if evaluation.baseline is not None:
-        rows["baseline"] = _summarise(evaluation.baseline, measure.sign)
-        if evaluation.predictions is not None:
-            rows["baseline"].update(_measure_baseline(result))
+        leaves = int(evaluation.path["n_leaves"][summary["best_index"]])
+        rows["best_on_path"]["leaves"] = leaves
+    definitions = {measure.title: summary["definition"]}
+    if evaluation.predictions is not None:
+        numbers = _list_compared(result)
+        for name, answers in _gather_all(result).items():
+            if name in rows:
+                parts = [(result.splits[number][1], answers[number]) for number in numbers]
+                rows[name] |= measure_answers(result.target, parts, result.weights, measure)
+        tests = [result.splits[number][1] for number in numbers]
+        definitions |= define_extras(result.target, tests, result.weights, measure)
     return {
         "measure": measure.name,
         "title": measure.title,
         "direction": measure.direction,
+        "definitions": definitions,
         "rows": rows,
     }
+
+
+def _find_summary(model: Any) -> Any:
+    """What the splits give together. Searches, and older files, know the mean over the splits."""
+    evaluation, results = model.evaluation_, model.cv_results_
+    if evaluation.summary is not None:
+        return evaluation.summary
+    scores = np.stack([value for name, value in results.items() if _is_of_split(name)], axis=1)
+    plain = Pooling(np.ones(scores.shape[1]))
+    trials = Trials(results["params"], np.zeros(len(scores), dtype=int), scores, plain)
+    found = summarise_trials(trials, model.best_index_, evaluation.baseline, None)
+    if evaluation.nested is not None:
+        nested = np.asarray(evaluation.nested["test_score"])
+        row = summarise(nested, Pooling(np.ones(len(nested))))
+        found["rows"] = {"nested": row, **found["rows"]}
+    return found
 
 
 def _is_of_split(name: str) -> bool:
     return name.startswith("split") and name.endswith("_test_score")
 
 
-def _summarise(scores: Any, sign: int) -> dict[str, Any]:
-    scores = np.asarray(scores, dtype=np.float64)
-    n_splits = len(scores)
-    error = float(np.std(scores, ddof=1) / math.sqrt(n_splits)) if n_splits > 1 else None
-    return {"score": sign * float(scores.mean()), "standard_error": error, "n_splits": n_splits}
+def _turn(row: dict[str, Any], sign: int) -> dict[str, Any]:
+    """Give an error its sign back; without a standard error it is None."""
+    score, error = sign * float(row["score"]) + 0.0, _know(row["standard_error"])
+    return {**row, "score": score, "standard_error": error}
 
 
-def _measure(result: Result, numbers: Sequence[int], answers: Sequence[Floats]) -> Any:
-    """Measure what was predicted for the held-out rows of some splits, all together."""
-    rows = np.concatenate([result.splits[number][1] for number in numbers])
-    return measure_answers(result.target, rows, np.concatenate(answers), result.weights)
+def _list_compared(result: Result) -> list[int]:
+    """The splits whose held-out rows the scores are about: those with a nested answer, or all."""
+    return list(result.evidence.nested_predictions) or list(range(len(result.splits)))
 
 
-def _measure_baseline(result: Result) -> Any:
-    """Measure the same answer for every row of a split: what its training rows have on average."""
+def _gather_all(result: Result) -> dict[str, Mapping[int, Floats]]:
+    """What was predicted for the held-out rows of each split."""
+    predictions = result.model.evaluation_.predictions
+    return {
+        "nested": result.evidence.nested_predictions,
+        "cross_validation": dict(enumerate(predictions)),
+        "baseline": dict(enumerate(_answer_alike(result))),
+    }
+
+
+def _answer_alike(result: Result) -> Iterator[Floats]:
+    """Give the same answer for every row of a split: what its training rows have on average."""
     target = result.target
     weights = np.ones(len(target.values)) if result.weights is None else result.weights
     codes = target.codes
-    answers = []
     for train, test in result.splits:
         if codes is None:
-            answers.append(
-                np.full(len(test), np.average(target.values[train], weights=weights[train]))
-            )
+            yield np.full(len(test), np.average(target.values[train], weights=weights[train]))
             continue
         shares = np.bincount(codes[train], weights[train], len(target.classes))
-        answers.append(np.tile(shares / shares.sum(), (len(test), 1)))
-    found = _measure(result, range(len(answers)), answers)
-    if "AUC" in found:
-        found["AUC"] = 0.5  # within a split; constants of several splits may differ
-    return found
+        yield np.tile(shares / shares.sum(), (len(test), 1))
 
 
 def gather_answers(result: Result) -> Answers | None:
@@ -168,7 +182,9 @@ def gather_answers(result: Result) -> Answers | None:
         return None
     answers = nested or dict(enumerate(predictions))
     rows = np.concatenate([result.splits[number][1] for number in answers])
-    return Answers(rows, np.concatenate(list(answers.values())), bool(nested))
+    ends = np.cumsum([len(each) for each in answers.values()])
+    parts = np.split(np.arange(len(rows)), ends[:-1])
+    return Answers(rows, np.concatenate(list(answers.values())), bool(nested), parts)
 
 
 # The choice -------------------------------------------------------------------------------------
@@ -188,27 +204,30 @@ def _describe_choice(model: Any) -> dict[str, Any]:
 
 
 def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
-    """List the sizes of the chosen leaf size, from one leaf on."""
+    """List the sizes of the chosen leaf size, from one leaf on, and the best candidate of all."""
     results, index = model.cv_results_, model.best_index_
     if "n_leaves" not in results:  # a search
         return []
-    means = results["mean_test_score"]
+    best = _find_summary(model)["best_index"]
     sizes = [params["min_samples_leaf"] for params in results["params"]]
-    same = [place for place, size in enumerate(sizes) if size == sizes[index]]
-    best = max(same, key=lambda place: means[place])
-    scores = np.stack([value for name, value in results.items() if _is_of_split(name)], axis=1)
     path = [
         {
             "leaves": int(results["n_leaves"][place]),
+            "min_samples_leaf": size,
             "ccp_alpha": float(results["params"][place]["ccp_alpha"]),
-            "score": sign * float(means[place]),
-            "standard_error": _summarise(scores[place], sign)["standard_error"],
+            "score": sign * float(results["mean_test_score"][place]) + 0.0,
+            "standard_error": _know(results["se_test_score"][place]),
             "is_chosen": place == index,
             "is_best": place == best,
         }
-        for place in same
+        for place, size in enumerate(sizes)
+        if size == sizes[index] or place == best
     ]
     return sorted(path, key=lambda one: one["leaves"])
+
+
+def _know(error: float) -> float | None:
+    return None if math.isnan(error) else float(error)
 
 
 def _rank_columns(result: Result) -> list[dict[str, Any]] | None:

@@ -1,5 +1,6 @@
 """Scores in the words of people: names, signs, and what else is worth knowing of held-out rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,16 @@ from sklearn import metrics as theirs
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
+from treefold.pooling import Pooling
 
-__all__ = ["Measure", "choose_measure", "measure_answers", "name_measure", "suggest_scores"]
+__all__ = [
+    "Measure",
+    "choose_measure",
+    "define_extras",
+    "measure_answers",
+    "name_measure",
+    "suggest_scores",
+]
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +29,8 @@ _NAMES = {
     "r2": "R2",
     "roc_auc": "AUC",
     "f1": "F1",
-    "neg_root_mean_squared_error": "root mean squared error",
+    "neg_root_mean_squared_error": "RMSE",
+    "neg_mean_absolute_error": "MAE",
 }
 _OF_ONE_CLASS = {
     "f1": theirs.f1_score,
@@ -85,35 +95,66 @@ def suggest_scores(target: Target) -> str:
 
 
 def measure_answers(
-    target: Target, rows: NDArray[Any], answers: Floats, weights: Floats | None
+    target: Target,
+    parts: Sequence[tuple[NDArray[Any], Floats]],
+    weights: Floats | None,
+    measure: Measure,
 ) -> dict[str, float]:
-    """Measure all answers to held-out rows together."""
+    """Measure the answers to the held-out rows of some splits by what is not the measure itself.
+
+    AUC is the mean over the splits that have it; all others are of all rows together.
+    """
+    rows, answers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     counts = np.ones(len(rows)) if weights is None else weights[rows]
     if target.codes is None:
         errors = target.values[rows] - answers
         squared = float(np.average(errors**2, weights=counts))
-        return {
-            "MAE": float(np.average(np.abs(errors), weights=counts)),
-            "RMSE": float(np.sqrt(squared)),
-        }
-    truth = target.codes[rows]
-    is_right = answers.argmax(axis=1) == truth
-    found = {"accuracy": float(np.average(is_right, weights=counts))}
-    if target.is_binary:
-        found["AUC"] = _measure_auc(truth == 1, answers[:, 1], counts)
+        absolute = float(np.average(np.abs(errors), weights=counts))
+        found = {"MAE": absolute, "RMSE": float(np.sqrt(squared))}
     else:
-        total = np.bincount(truth, counts)
-        right = np.bincount(truth, counts * is_right)
-        found["balanced accuracy"] = float((right[total > 0] / total[total > 0]).mean())
-    return found
+        truth = target.codes[rows]
+        is_right = answers.argmax(axis=1) == truth
+        found = {"accuracy": float(np.average(is_right, weights=counts))}
+        if target.is_binary:
+            areas = [_measure_auc(target, *part, weights) for part in parts]
+            known = [area for area in areas if not np.isnan(area)]
+            found["AUC"] = float(np.mean(known)) if known else float("nan")
+        else:
+            total = np.bincount(truth, counts)
+            right = np.bincount(truth, counts * is_right)
+            found["balanced accuracy"] = float((right[total > 0] / total[total > 0]).mean())
+    return {name: value for name, value in found.items() if name != measure.title}
 
 
-def _measure_auc(is_second: NDArray[np.bool_], shares: Floats, counts: Floats) -> float:
+def define_extras(
+    target: Target, tests: Sequence[NDArray[Any]], weights: Floats | None, measure: Measure
+) -> dict[str, str]:
+    """Say how each number of `measure_answers` comes about."""
+    rows, root = Pooling(np.ones(2), over="rows"), Pooling(np.ones(2), "root")
+    found = {"MAE": rows, "RMSE": root}
+    if target.codes is not None:
+        codes = target.codes
+        existing = [test if weights is None else test[weights[test] > 0] for test in tests]
+        is_ranked = np.array([len(np.unique(codes[one])) == 2 for one in existing], dtype=float)
+        found = {"accuracy": rows}
+        if target.is_binary:
+            found["AUC"] = Pooling(is_ranked, over="ranked")
+        else:
+            found["balanced accuracy"] = Pooling(np.ones(2), over="classes")
+    return {name: one.definition for name, one in found.items() if name != measure.title}
+
+
+def _measure_auc(
+    target: Target, rows: NDArray[Any], answers: Floats, weights: Floats | None
+) -> float:
     """Chance that a row of the second class has the larger share; ties count half.
 
-    Trees give few different shares: the rows of each are added up.
+    Trees give few different shares: the rows of each are added up. NaN without both classes.
     """
-    levels, places = np.unique(shares, return_inverse=True)
+    assert target.codes is not None
+    is_second = target.codes[rows] == 1
+    counts = np.ones(len(rows)) if weights is None else weights[rows]
+    levels, places = np.unique(answers[:, 1], return_inverse=True)
     second = np.bincount(places, counts * is_second, len(levels))
     first = np.bincount(places, counts * ~is_second, len(levels))
     total = float(second.sum()) * float(first.sum())

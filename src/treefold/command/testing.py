@@ -18,6 +18,8 @@ from treefold.command.target import Target, to_float64
 
 __all__ = ["score_test_file"]
 
+Floats = NDArray[np.float64]
+
 
 def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     """Score the tree of all rows on the rows of `--test`."""
@@ -52,12 +54,21 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     for text in converter.list_unseen():
         say("note", f"--test: {text}")
     more = {} if weights is None else {"sample_weight": weights}
-    score = measure.sign * float(model.scorer_(model, X, truth, **more))
     answers = model.predict_proba(X) if target.is_class else model.predict(X)
+    if measure.name == "r2":
+        score = _explain(truth, answers, float(model.tree_.value[0, 0, 0]), weights)
+    else:
+        score = measure.sign * float(model.scorer_(model, X, truth, **more))
     codes = None if target.codes is None else np.searchsorted(np.array(target.classes), truth)
     there = replace(target, values=truth, codes=codes)
-    rest = measure_answers(there, np.arange(len(truth)), answers, weights)
+    rest = measure_answers(there, [(np.arange(len(truth)), answers)], weights, measure)
     return {"score": score, "n_rows": len(truth), **rest}
+
+
+def _explain(truth: Floats, answers: Floats, mean: float, weights: Floats | None) -> float:
+    """R2: how much less the squared error is than that of the mean of the training rows."""
+    left, total = (np.average((truth - said) ** 2, weights=weights) for said in (answers, mean))
+    return float(1 - left / total) if total > 0 else float("nan")
 
 
 def _read_truth(column: Any, target: Target, where: Place, decimal_point: str) -> NDArray[Any]:

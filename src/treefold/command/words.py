@@ -40,7 +40,7 @@ def write_findings(found: Document, width: int) -> list[Line]:
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
     lines = [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
-    lines += _hang("Score", list(_word_scores(found["scores"])))
+    lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"]))
     lines += _hang("Tree", [*draw_tree(found["tree"], found["target"], room), _CAUTION])
@@ -114,7 +114,7 @@ def _word_missing(missing: dict[str, float]) -> str:
     return _some([f"{name} {share:.1%}" for name, share in missing.items()])
 
 
-def _word_scores(scores: Document) -> Iterator[str]:
+def _word_scores(scores: Document, room: int) -> Iterator[str]:
     rows = scores["rows"]
     extras = [name for name in rows["baseline"] if name not in _NOT_EXTRA]
     sizes = [max(9, len(name)) for name in extras]
@@ -132,6 +132,16 @@ def _word_scores(scores: Document) -> Iterator[str]:
             f"  {_show_extra(row, one):>{wide}}" for one, wide in zip(extras, sizes, strict=True)
         )
         yield f"{title:{width}}  {score:>{size}}{cells}".rstrip()
+    yield from textwrap.wrap(_define(scores), room)
+
+
+def _define(scores: Document) -> str:
+    """Say how the numbers come about: those that come about alike together."""
+    names: dict[str, list[str]] = {}
+    for name, text in scores["definitions"].items():
+        names.setdefault(text, []).append(name)
+    texts = [f"{', '.join(some)}: {text}." for text, some in names.items()]
+    return " ".join([*texts, "±: one standard error, over splits."])
 
 
 def _show_extra(row: Document, name: str) -> str:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from treefold.evaluation import Evaluation
 from treefold.exceptions import ModelFileError
 from treefold.files.codec import Arrays, NotStored, encode, encode_or_describe
+from treefold.pooling import POOLED, Pooling
 from treefold.stability import FIELDS
 from treefold.states import take, take_array, take_count
 
 __all__ = ["evidence_from_state", "evidence_to_document"]
 
 _LARGEST = 2**31 - 1
-_KEPT = ("scoring", "test_scores", "path", "chosen", "baseline", "nested", "notes")
+_KEPT = ("scoring", "test_scores", "path", "chosen", "baseline", "nested", "notes", "summary")
 
 
 def evidence_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def evidence_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
     document = {
         "n_splits": int(model.n_splits_),
         "scores": np.stack(scores, axis=1),
+        "pooled": {name: results[name] for name in POOLED},
         "n_leaves": results["n_leaves"],
         "best_index": int(model.best_index_),
         "stability": model.stability_,
@@ -53,7 +55,7 @@ def evidence_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
 
 def evidence_from_state(model: Any, state: Any) -> dict[str, Any]:
     """Make the attributes of an estimator that was cross-validated in fit."""
-    from treefold.tuning import Trials, make_results  # noqa: PLC0415 - needs scipy.stats
+    from treefold.tuning import Trials, make_results, write_results  # noqa: PLC0415 - needs scipy.stats
 
     n_splits = take_count(state, "n_splits", 1, _LARGEST)
     n_leaves = take_array(state, "n_leaves", np.int64, None)
@@ -62,7 +64,13 @@ def evidence_from_state(model: Any, state: Any) -> dict[str, Any]:
     if not is_table or len(scores) == 0 or scores.shape[1] not in (1, n_splits):
         raise ModelFileError("the scores do not fit the candidates")
     names = set(model._tree._get_param_names())
-    trials = Trials(_make_candidates(state, len(scores), names), n_leaves, scores)
+    candidates = _make_candidates(state, len(scores), names)
+    if "pooled" in state:
+        pooled = [take_array(state["pooled"], name, np.float64, len(scores)) for name in POOLED]
+        results = write_results(candidates, n_leaves, scores, pooled)
+    else:  # of an earlier version: the means of the splits
+        plain = Pooling(np.ones(scores.shape[1]))
+        results = make_results(Trials(candidates, n_leaves, scores, plain))
     index = take_count(state, "best_index", 0, len(scores) - 1)
     best_params = take(state, "best_params", dict)
     if not best_params.keys() <= names:
@@ -72,8 +80,8 @@ def evidence_from_state(model: Any, state: Any) -> dict[str, Any]:
         "n_splits_": n_splits,
         "best_index_": index,
         "best_params_": best_params,
-        "best_score_": float(trials.means[index]),
-        "cv_results_": make_results(trials),
+        "best_score_": float(results["mean_test_score"][index]),
+        "cv_results_": results,
         "stability_": _check_stability(take(state, "stability", dict), model.tree_),
         "evaluation_": _make_evaluation(take(state, "evaluation", dict), len(scores)),
     }
@@ -138,7 +146,24 @@ def _make_evaluation(state: dict[str, Any], n_candidates: int) -> Evaluation:
         baseline,
         _check_nested(take(state, "nested", dict, type(None))),
         notes=notes,
+        summary=_check_summary(state.get("summary"), n_candidates),
     )
+
+
+def _check_summary(summary: Any, n_candidates: int) -> Any:
+    """Check what the splits give together; files of earlier versions do not say it."""
+    if summary is None:
+        return None
+    take(summary, "definition", str)
+    take_count(summary, "best_index", 0, n_candidates - 1)
+    rows = take(summary, "rows", dict)
+    for name in ("cross_validation", "best_on_path", "baseline"):
+        take(rows, name, dict)
+    for row in rows.values():
+        take(row, "score", float)
+        take(row, "standard_error", float)
+        take_count(row, "n_splits", 0, _LARGEST)
+    return summary
 
 
 def _check_scores(scores: NDArray[Any]) -> None:

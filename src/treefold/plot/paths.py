@@ -52,7 +52,7 @@ def path(model: Any, *, against: str | None = None, ax: Any = None) -> Any:
     >>> from treefold import DecisionTreeClassifierCV, plot
     >>> model = DecisionTreeClassifierCV(min_samples_leaf=5).fit(*load_iris(return_X_y=True))
     >>> plot.path(model).get_ylabel()
-    'neg_brier_score, mean of 5 splits'
+    'neg_brier_score, all held-out rows'
     >>> plot.path(model, against="ccp_alpha").get_xlabel()
     'ccp_alpha'
     """
@@ -69,7 +69,7 @@ def path(model: Any, *, against: str | None = None, ax: Any = None) -> Any:
     _draw_marks(ax, x, trials, against)
     _scale(ax, x, against)
     ax.set_xlabel("leaves" if against == _LEAVES else against)
-    ax.set_ylabel(f"{trials.metric}, mean of {_count(trials.scores.shape[1])}")
+    ax.set_ylabel(f"{trials.metric}, {trials.scope}")
     ax.legend(fontsize="small")
     return ax
 
@@ -80,30 +80,19 @@ class _Trials:
 
     params: Sequence[Mapping[str, Any]]
     n_leaves: NDArray[Any] | None
-    scores: Floats  # (n_candidates, n_splits)
+    means: Floats
+    errors: Floats | None  # a single split has none
+    scope: str  # what the means are about
     chosen: int
     metric: str
     baseline: float | None  # score of a tree without splits
-
-    @property
-    def means(self) -> Floats:
-        return np.asarray(self.scores.mean(axis=1))
-
-    @property
-    def errors(self) -> Floats | None:
-        """Standard errors; a single split has none."""
-        n_splits = self.scores.shape[1]
-        if n_splits < 2:
-            return None
-        return np.asarray(self.scores.std(axis=1, ddof=1) / math.sqrt(n_splits))
 
 
 def _read_trials(model: Any) -> _Trials:
     if isinstance(model, CrossValidatedTree):
         model._check_fitted()
         evaluation = model.evaluation_
-        assert evaluation.baseline is not None  # a fit always scores the tree without splits
-        metric, key, baseline = evaluation.scoring, "score", float(np.mean(evaluation.baseline))
+        metric, key, baseline = evaluation.scoring, "score", evaluation.baseline_score
     elif isinstance(model, SEARCHES):
         check_is_fitted(model, "cv_results_")
         metric, key, baseline = *_name_metric(model), None
@@ -115,13 +104,28 @@ def _read_trials(model: Any) -> _Trials:
     results: Any = model.cv_results_
     splits = [f"split{number}_test_{key}" for number in range(model.n_splits_)]
     scores = np.stack([results[name] for name in splits if name in results], axis=1)
-    if not np.isfinite(scores).all():
+    means = np.asarray(results[f"mean_test_{key}"])
+    if not np.isfinite(means).all():
         raise ParameterError(
             f"{int((~np.isfinite(scores)).sum())} scores of this {type(model).__name__} are not "
             "numbers, because fits or metrics failed. Leave such candidates out."
         )
-    leaves = results.get(_LEAVES)
-    return _Trials(results["params"], leaves, scores, int(model.best_index_), metric, baseline)
+    errors = None
+    if scores.shape[1] > 1:
+        usual = scores.std(axis=1, ddof=1) / math.sqrt(scores.shape[1])
+        errors = np.asarray(results.get("se_test_score", usual))
+    scope = _word_scope(model, scores.shape[1])
+    leaves, index = results.get(_LEAVES), int(model.best_index_)
+    return _Trials(results["params"], leaves, means, errors, scope, index, metric, baseline)
+
+
+def _word_scope(model: Any, n_splits: int) -> str:
+    """Say what a score is about: all held-out rows, or the mean over splits."""
+    summary = getattr(getattr(model, "evaluation_", None), "summary", None)
+    if summary is None:
+        return f"mean of {_count(n_splits)}"
+    definition: str = summary["definition"]
+    return "all held-out rows" if "held-out rows" in definition else definition
 
 
 def _name_metric(search: Any) -> tuple[str, str]:

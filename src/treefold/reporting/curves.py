@@ -6,7 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bin", "calibrate", "confuse", "find_curve", "thin"]
+__all__ = [
+    "Bin",
+    "average_curves",
+    "calibrate",
+    "confuse",
+    "find_curve",
+    "measure_area",
+    "thin",
+]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -42,9 +50,34 @@ def find_curve(is_positive: Flags, shares: Floats, counts: Floats) -> dict[str, 
     }
 
 
+def average_curves(curves: list[dict[str, Floats]]) -> dict[str, Floats]:
+    """Average the recall of several curves at the same false alarms: its area is their mean area.
+
+    Where a curve goes straight up, both ends of that are kept.
+    """
+    x = [np.append(0.0, curve["false_alarms"]) for curve in curves]
+    y = [np.append(0.0, curve["recall"]) for curve in curves]
+    grid = np.unique(np.concatenate(x))
+    ends = np.zeros((len(grid), 2))
+    for own_x, own_y in zip(x, y, strict=True):
+        between = np.interp(grid, own_x, own_y)
+        first = np.searchsorted(own_x, grid, "left").clip(max=len(own_x) - 1)
+        last = np.searchsorted(own_x, grid, "right") - 1
+        for side, places in enumerate((first, last)):
+            ends[:, side] += np.where(own_x[places] == grid, own_y[places], between)
+    recall: Floats = ends.ravel() / len(curves)
+    return {"false_alarms": np.repeat(grid, 2), "recall": recall}
+
+
+def measure_area(curve: dict[str, Floats]) -> float:
+    """Area under a curve of recall over false alarms."""
+    x, y = curve["false_alarms"], curve["recall"]
+    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum())
+
+
 def thin(curve: dict[str, Floats]) -> dict[str, Floats]:
     """Keep so many points as a chart can show."""
-    n_points = len(curve["threshold"])
+    n_points = len(curve["recall"])
     if n_points <= _MOST_POINTS:
         return curve
     kept = np.unique(np.linspace(0, n_points - 1, _MOST_POINTS).astype(np.int64))

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from treefold.command.findings import Answers
 from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
-from treefold.reporting.curves import calibrate, confuse, find_curve, thin
+from treefold.reporting.curves import (
+    average_curves,
+    calibrate,
+    confuse,
+    find_curve,
+    measure_area,
+    thin,
+)
 from treefold.reporting.material import Material
 from treefold.reporting.residuals import draw_agreement, draw_residuals
 from treefold.reporting.splits import draw_splits
@@ -76,19 +83,32 @@ def _draw_binary(material: Material, answers: Answers) -> Iterator[Chart]:
         ],
     )
     label = material.label(column, 24)
-    rows = material.found["scores"]["rows"]
-    auc = rows["nested" if answers.is_nested else "cross_validation"].get("AUC", float("nan"))
-    yield _draw_roc(curve, grid, label, auc)
+    mean = _average(is_positive, shares, counts, answers)
+    if mean is not None:
+        yield _draw_roc(mean, label)
     yield _draw_precision(curve, grid, label, float(np.average(is_positive, weights=counts)))
     yield _draw_calibration(is_positive, shares, counts, f"“{label}”")
 
 
-def _draw_roc(curve: dict[str, Floats], grid: Grid, label: str, auc: float) -> Chart:
-    points = [{"x": 0.0, "y": 0.0, "order": -1}]
-    points += [
-        {"x": float(x), "y": float(y), "order": place}
-        for place, (x, y) in enumerate(zip(curve["false_alarms"], curve["recall"], strict=True))
+def _average(
+    is_positive: NDArray[np.bool_], shares: Floats, counts: Floats, answers: Answers
+) -> dict[str, Floats] | None:
+    """Average the ROC curves of the splits that hold both kinds of rows: shares of trees of several
+    splits have no order among each other. None if there is no such split.
+    """
+    curves = [
+        find_curve(is_positive[part], shares[part], counts[part])
+        for part in answers.parts
+        if 0 < is_positive[part][counts[part] > 0].mean() < 1
     ]
+    return average_curves(curves) if curves else None
+
+
+def _draw_roc(curve: dict[str, Floats], label: str) -> Chart:
+    auc, curve = measure_area(curve), thin(curve)
+    places = list(zip(curve["false_alarms"].tolist(), curve["recall"].tolist(), strict=True))
+    points = [{"x": x, "y": y, "order": order} for order, (x, y) in enumerate(places)]
+    grid = Grid(("false alarms", "recall"), [(percent(x), percent(y)) for x, y in places])
     x, y = _share("x", "false alarms: others called so"), _share("y", f"found of “{label}”")
     area = {"type": "area", "color": colour("accent"), "opacity": 0.12}
     layers = [
@@ -96,8 +116,11 @@ def _draw_roc(curve: dict[str, Floats], grid: Grid, label: str, auc: float) -> C
         _diagonal(),
         _curve(points, x, y),
     ]
-    alt = f"ROC curve of “{label}”: area under the curve {auc:.3f}; 0.5 is guessing, 1 is perfect."
-    return draw(f"ROC: area {auc:.3f}", alt, layers, grid)
+    alt = (
+        f"ROC curve of “{label}”, the mean of those of the splits: area under the curve {auc:.3f}; "
+        "0.5 is guessing, 1 is perfect."
+    )
+    return draw(f"ROC, mean over splits: area {auc:.3f}", alt, layers, grid)
 
 
 def _draw_precision(curve: dict[str, Floats], grid: Grid, label: str, rate: float) -> Chart:
@@ -164,11 +187,13 @@ def _draw_classes(material: Material, answers: Answers) -> Iterator[Chart]:
     assert target.codes is not None
     truth = target.codes[answers.rows]
     largest = np.argsort(-np.array(target.counts), kind="stable")[:_MOST_CURVES].tolist()
-    curves = {
-        place: thin(find_curve(truth == place, answers.values[:, place], counts))
+    found = {
+        place: _average(truth == place, answers.values[:, place], counts, answers)
         for place in sorted(largest)
     }
-    yield _draw_rocs(material, curves, len(target.classes))
+    curves = {place: thin(curve) for place, curve in found.items() if curve is not None}
+    if curves:
+        yield _draw_rocs(material, curves, len(target.classes))
     said = answers.values.argmax(axis=1)
     yield _draw_calibration(said == truth, answers.values.max(axis=1), counts, "the class said")
 
@@ -177,9 +202,7 @@ def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_class
     points = [
         {"kind": place, "x": float(x), "y": float(y), "order": number}
         for place, curve in curves.items()
-        for number, (x, y) in enumerate(
-            zip([0, *curve["false_alarms"]], [0, *curve["recall"]], strict=True)
-        )
+        for number, (x, y) in enumerate(zip(curve["false_alarms"], curve["recall"], strict=True))
     ]
     places = list(curves)
     names = [material.label(place, 20) for place in places]
@@ -194,13 +217,13 @@ def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_class
     line = _curve(points, x, y)
     line["encoding"]["color"] = kind
     rows = [
-        (name, f"{a:.3f}", percent(b), percent(c))
+        (name, percent(b), percent(c))
         for name, curve in zip(names, curves.values(), strict=True)
-        for a, b, c in zip(curve["threshold"], curve["recall"], curve["false_alarms"], strict=True)
+        for b, c in zip(curve["recall"], curve["false_alarms"], strict=True)
     ]
     more = "" if n_classes == len(curves) else f", the {len(curves)} largest of {n_classes}"
-    alt = f"ROC curves, each class against all others{more}."
-    grid = Grid(("class", "threshold", "found", "false alarms"), rows)
+    alt = f"ROC curves, each class against all others{more}, the mean over the splits."
+    grid = Grid(("class", "found", "false alarms"), rows)
     return draw(f"ROC: each class against the others{more}", alt, [_diagonal(), line], grid)
 
 

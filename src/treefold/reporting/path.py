@@ -41,7 +41,10 @@ def _make_point(one: dict[str, Any]) -> dict[str, Any]:
         "error": error,
         "low": one["score"] - error,
         "high": one["score"] + error,
-        "mark": "chosen" if one["is_chosen"] else "best" if one["is_best"] else "",
+        "is_chosen": one["is_chosen"],
+        "is_best": one["is_best"],
+        "mark": ", ".join(name for name in ("chosen", "best") if one[f"is_{name}"]),
+        "leaf_size": one["min_samples_leaf"],
     }
 
 
@@ -53,8 +56,9 @@ def _draw_path(
     material: Material, points: list[dict[str, Any]], name: str, title: str, grid: Grid
 ) -> Chart:
     sign = material.result.measure.sign
-    best = max(points, key=lambda one: sign * one["score"])
-    chosen = next((one for one in points if one["mark"] == "chosen"), best)
+    best = next(one for one in points if one["is_best"])
+    chosen = next(one for one in points if one["is_chosen"])
+    line = [one for one in points if one["leaf_size"] == chosen["leaf_size"]]
     axis: dict[str, Any] = {"grid": False, "tickCount": 6}
     scale: dict[str, Any] = {"type": "log", "nice": False}
     if name == "alpha":
@@ -72,7 +76,7 @@ def _draw_path(
             "encoding": {"x": x, "y": field("low", scale={"zero": False}), "y2": {"field": "high"}},
         },
         {
-            "data": {"values": points},
+            "data": {"values": line},
             "mark": {"type": "line", "color": colour("accent"), "point": _point(18)},
             "encoding": {"x": x, "y": y},
         },

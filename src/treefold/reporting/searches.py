@@ -167,4 +167,6 @@ class SearchedTree:
         cv = check_cv(self.search.cv, data.y, classifier=is_classifier(self.tree))
         rows = np.empty((len(data.y), 0)) if not hasattr(data.X, "shape") else data.X
         splits = list(cv.split(rows, data.y, **data.params))
-        return kind(**{**shared, "cv": splits, "scoring": scorer, "rule": "best"})
+        twin = kind(**{**shared, "cv": splits, "scoring": scorer, "rule": "best"})
+        twin._is_pooling = False  # a search takes the mean over its splits
+        return twin

@@ -1,0 +1,125 @@
+"""`treefold fit`: one definition per score, the same rows for all of them, one best candidate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import fit
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "csv"
+RANDOM = np.random.default_rng(11)
+N_ROWS = 240
+A, B = RANDOM.normal(size=(2, N_ROWS)).round(2)
+SCORE = A + 0.5 * B + RANDOM.normal(size=N_ROWS)
+
+
+def find(name: str) -> Path:
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here")
+    return path
+
+
+def fit_json(path: Path, target: str, *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fit(path, target, "--json", *more).out)
+    return found
+
+
+def make(path: Path, **columns: Any) -> Path:
+    table = {"a": A, "b": B, "y": np.where(SCORE > 0.3, "yes", "no"), **columns}
+    csv.write_csv(pa.table(table), path)
+    return path
+
+
+def list_extras(found: dict[str, Any]) -> list[str]:
+    rows = found["scores"]["rows"]
+    return list(rows["baseline"].keys() - {"score", "standard_error", "n_splits"})
+
+
+def assert_sound(found: dict[str, Any]) -> None:
+    """What holds of the scores of every fit."""
+    scores = found["scores"]
+    rows, title = scores["rows"], scores["title"]
+    assert len({row["n_splits"] for name, row in rows.items() if name != "test"}) == 1
+    assert set(scores["definitions"]) == {title, *list_extras(found)}
+    best = [one for one in found["path"] if one["is_best"]]
+    assert [one["score"] for one in best] == [pytest.approx(rows["best_on_path"]["score"])]
+    chosen = next(one for one in found["path"] if one["is_chosen"])
+    assert chosen["score"] == pytest.approx(rows["cross_validation"]["score"])
+    sign = -1 if scores["direction"].startswith("lower") else 1
+    assert sign * best[0]["score"] == max(sign * one["score"] for one in found["path"])
+    if title == "R2":
+        assert rows["baseline"]["score"] == 0
+        for name in ("nested", "cross_validation"):
+            ratio = rows[name]["RMSE"] / rows["baseline"]["RMSE"]
+            assert rows[name]["score"] == pytest.approx(1 - ratio**2)
+
+
+def test_trees_without_a_split_have_an_auc_of_one_half(tmp_path: Path) -> None:
+    path = make(tmp_path / "noise.csv", y=RANDOM.choice(["u", "v"], N_ROWS))
+    for found in (
+        fit_json(path, "y"),
+        fit_json(find("avengers.csv"), "Current?"),
+    ):
+        assert_sound(found)
+        assert found["chosen"]["leaves"] == 1
+        rows = found["scores"]["rows"]  # a nested choice may have splits
+        assert (rows["cross_validation"]["AUC"], rows["baseline"]["AUC"]) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "accuracy", "balanced_accuracy"])
+def test_a_number_is_there_once(tmp_path: Path, name: str) -> None:
+    found = fit_json(make(tmp_path / "data.csv"), "y", "--cv", 4, "--scoring", name)
+    assert_sound(found)
+    assert found["scores"]["title"] not in list_extras(found)
+
+
+@pytest.mark.parametrize("name", ["r2", "neg_root_mean_squared_error", "neg_mean_absolute_error"])
+@pytest.mark.parametrize("weights", [[], ["--weights", "w"]])
+def test_numbers_have_the_same_meaning_in_every_column(
+    tmp_path: Path, name: str, weights: list[str]
+) -> None:
+    path = make(tmp_path / "data.csv", y=SCORE, g=np.arange(N_ROWS) // 9, w=np.exp(B).round(1))
+    found = fit_json(path, "y", "--groups", "g", "--scoring", name, *weights)
+    assert_sound(found)
+    assert found["scores"]["title"] not in list_extras(found)
+
+
+def test_r2_and_rmse_of_few_groups_agree() -> None:
+    assert_sound(fit_json(find("exercise.csv"), "pulse", "--groups", "id"))
+
+
+def test_the_best_may_have_another_leaf_size_and_says_so() -> None:
+    found = fit_json(find("mpg.csv"), "mpg")
+    assert_sound(found)
+    chosen, best = (
+        next(one for one in found["path"] if one[name]) for name in ("is_chosen", "is_best")
+    )
+    assert chosen["min_samples_leaf"] != best["min_samples_leaf"]
+    out = fit(find("mpg.csv"), "mpg").out
+    assert f"The best has {best['min_samples_leaf']} or more rows per leaf" in out
+
+
+def test_auc_counts_the_splits_that_hold_both_classes(tmp_path: Path) -> None:
+    fold = np.arange(N_ROWS) % 5
+    y = np.where((SCORE > 0.3) & (fold > 0), "yes", "no")
+    path = make(tmp_path / "data.csv", y=y, fold=fold)
+    plain = fit_json(path, "y", "--folds", "fold")
+    ranked = fit_json(path, "y", "--folds", "fold", "--scoring", "roc_auc")
+    words = "mean over 4 of 5 splits with both classes"
+    assert plain["scores"]["definitions"]["AUC"] == words == ranked["scores"]["definitions"]["AUC"]
+    assert ranked["scores"]["rows"]["nested"]["n_splits"] == 4
+    assert words in " ".join(fit(path, "y", "--folds", "fold").out.split())
+
+
+def test_a_test_file_has_the_same_r2(tmp_path: Path) -> None:
+    train = make(tmp_path / "train.csv", y=SCORE)
+    test = make(tmp_path / "test.csv", y=SCORE + 1)
+    row = fit_json(train, "y", "--cv", 3, "--test", test)["scores"]["rows"]["test"]
+    total = np.mean((SCORE + 1 - SCORE.mean()) ** 2)
+    assert row["score"] == pytest.approx(1 - row["RMSE"] ** 2 / total)
