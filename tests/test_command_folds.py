@@ -93,11 +93,12 @@ def test_two_folds_have_five_parts_each() -> None:
     folds = make(cv=2, repeats=2)
     assert len(folds.parts) == 20
     for repeat in (0, 1):
-        rows = np.concatenate(folds.parts[10 * repeat : 10 * repeat + 10])
+        rows = np.concatenate([part for _, part in folds.parts[10 * repeat : 10 * repeat + 10]])
         assert np.array_equal(np.sort(rows), np.arange(N_ROWS))
-    for number, part in enumerate(folds.parts):
+    for number, (train, part) in enumerate(folds.parts):
         assert np.isin(part, folds.splits[number // 5][1]).all()
-    assert make(cv=3).parts == ()
+        assert sorted([*train, *part]) == list(range(N_ROWS))
+    assert make(cv=3).parts == []
 
 
 def test_groups_stay_together() -> None:
@@ -133,10 +134,17 @@ def test_time_holds_out_what_comes_later() -> None:
     times = RANDOM.integers(0, 50, N_ROWS)
     folds = make(columns={"t": times}, time="t", cv=6)
     assert len(folds.splits) == 6
-    for train, test in folds.splits:
+    assert len(folds.parts) == 7  # one more to choose by for the first
+    for train, test in folds.parts:
         assert times[train].max() < times[test].min()
+    assert folds.splits == folds.parts[1:]
     held_out = np.concatenate([test for _, test in folds.splits])
-    assert len(set(held_out)) == len(held_out) > N_ROWS * 0.75
+    assert len(set(held_out)) == len(held_out) > N_ROWS * 0.7
+
+
+def test_three_times_make_two_folds() -> None:
+    folds = make(columns={"t": np.arange(N_ROWS) % 3}, time="t")
+    assert [len(folds.splits), len(folds.parts)] == [2, 2]
 
 
 TIMES = {
@@ -204,8 +212,8 @@ def test_fit_says_how_folds_were_made(tmp_path: Path, options: list[str], words:
     role = options[0].removeprefix("--")
     if role != "repeats":
         assert options[1].split(",")[0] not in found["columns"]["used"]
-    splits = found["scores"]["rows"]["nested"]["n_splits"]
-    assert splits == found["folds"]["splits"] - (role == "time")
+    splits = {row["n_splits"] for row in found["scores"]["rows"].values()}
+    assert splits == {found["folds"]["splits"]}
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,29 @@ def test_a_test_file_has_the_same_r2(tmp_path: Path) -> None:
     row = fit_json(train, "y", "--cv", 3, "--test", test)["scores"]["rows"]["test"]
     total = np.mean((SCORE + 1 - SCORE.mean()) ** 2)
     assert row["score"] == pytest.approx(1 - row["RMSE"] ** 2 / total)
+
+
+@pytest.mark.parametrize("cv", [[], ["--cv", 2], ["--cv", 40]])
+def test_in_time_order_all_scores_are_over_the_same_rows(tmp_path: Path, cv: list[object]) -> None:
+    path = make(tmp_path / "data.csv", t=np.arange(N_ROWS))
+    found = fit_json(path, "y", "--time", "t", *cv)
+    assert_sound(found)
+    assert found["scores"]["rows"]["nested"]["n_splits"] == (cv or ["", 10])[1]
+    plain = fit_json(path, "y", "--time", "t", "--no-nested", *cv)
+    for name in ("cross_validation", "best_on_path", "baseline"):
+        assert plain["scores"]["rows"][name] == found["scores"]["rows"][name]
+
+
+def test_no_split_in_time_order_scores_as_naive() -> None:
+    found = fit_json(find("space.csv"), "successful", "--time", "date")
+    assert_sound(found)
+    rows = found["scores"]["rows"]
+    assert found["chosen"]["leaves"] == 1
+    assert rows["cross_validation"]["score"] == rows["baseline"]["score"]
+
+
+def test_three_times_leave_one_split_to_compare(tmp_path: Path) -> None:
+    path = make(tmp_path / "data.csv", t=np.arange(N_ROWS) % 3)
+    rows = fit_json(path, "y", "--time", "t")["scores"]["rows"]
+    assert {row["n_splits"] for row in rows.values()} == {1}
+    assert {row["standard_error"] for row in rows.values()} == {None}

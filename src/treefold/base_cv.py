@@ -67,7 +67,7 @@ class Evidence:
     blocks: list[list[int]] | None = None  # splits that take part in nested scores as one
     n_permutations: int = 0
     importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
-    parts: list[Split] | None = None  # that inner splits hold out, instead of the other splits
+    parts: list[Split] | None = None  # the inner splits, instead of the other splits
     nested_predictions: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # by split
     n_trees: int = 0  # that were grown
 

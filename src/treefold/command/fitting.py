@@ -86,7 +86,9 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
     evidence = Evidence(options.nested, find_blocks(study.folds), n_permutations)
     if study.folds.parts:
-        evidence.parts = [Split(study.table.n_rows, rows) for rows in study.folds.parts]
+        evidence.parts = [
+            Split(study.table.n_rows, test, train) for train, test in study.folds.parts
+        ]
     try:
         model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
     except ValueError as error:

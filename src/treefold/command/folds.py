@@ -6,7 +6,7 @@ and held-out rows, as scikit-learn's splitters give them.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Folds:
     n_folds: int
     description: str
     n_duplicates: int = 0
-    parts: tuple[Ints, ...] = ()  # of two folds: what nested choices hold out inside of a fold
+    parts: Splits = field(default_factory=list)  # to choose by, where the splits do not do
 
 
 def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) -> Folds:
@@ -134,17 +134,18 @@ def _shuffle(
     n_bundles = int(bundles.max()) + 1
     n_folds = _choose_number(n_bundles, options)
     splits: Splits = []
-    parts: list[Ints] = []
+    parts: Splits = []
     for repeat in range(options.repeats):
         random = np.random.default_rng([options.seed, repeat])
         made = _to_splits(_deal(bundles, strata, n_folds, random), n_folds)
         splits += made
         if n_folds == _FEWEST_FOLDS:
-            parts += [part for _, rows in made for part in _divide(rows, bundles, strata, random)]
+            inside = [part for _, rows in made for part in _divide(rows, bundles, strata, random)]
+            parts += [(np.setdiff1d(np.arange(len(bundles)), part), part) for part in inside]
     more = f" x {options.repeats} repeats" if options.repeats > 1 else ""
     how = f"{n_folds}{more}, shuffled with seed {options.seed}, stratified"
     text = f"{how}; {words}" if words else how
-    return Folds(splits, n_folds, text, n_duplicates, tuple(parts))
+    return Folds(splits, n_folds, text, n_duplicates, parts)
 
 
 def _divide(rows: Ints, bundles: Ints, strata: Ints, random: np.random.Generator) -> Iterator[Ints]:
@@ -252,13 +253,16 @@ def _follow_column(column: Any, name: str) -> Folds:
 
 
 def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
-    """Hold out one stretch of time after the other; what comes before a stretch trains."""
+    """Hold out one stretch of time after the other; what comes before a stretch trains.
+
+    One more stretch is held out before them: what is held out first is chosen by it.
+    """
     names = list_columns(columns, asked, "--time")
     ranks = rank_times(columns, names)
     listed = ", ".join(f"'{name}'" for name in names)
     n_rows = len(ranks)
     order = np.sort(ranks)
-    cuts = [order[place * n_rows // (n_folds + 1)] for place in range(1, n_folds + 1)]
+    cuts = [order[place * n_rows // (n_folds + 2)] for place in range(1, n_folds + 2)]
     bounds = np.unique(cuts)
     stretch = np.searchsorted(bounds, ranks, side="right")  # equal times stay together
     numbers = np.unique(stretch)
@@ -267,8 +271,9 @@ def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
         raise UserError(
             f"--time: {listed} {word} too few different values for folds in time order."
         )
-    splits = [
-        (np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]
-    ]
+    parts = [(np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]]
+    splits = parts[1:] if len(parts) > _FEWEST_FOLDS else parts
     words = f"{len(splits)} in time order of {listed}: each is held out by what came before it"
-    return Folds(splits, len(splits), words)
+    if len(splits) < len(parts):
+        words += "; one more, the first, is only to choose by"
+    return Folds(splits, len(splits), words, 0, parts)
