@@ -38,7 +38,7 @@ def test_a_fitted_tree_shows_its_splits() -> None:
 def test_a_cross_validated_tree_shows_its_score_and_its_folds() -> None:
     X, y = load_iris(return_X_y=True)
     html = show(DecisionTreeClassifierCV().fit(X, y))
-    assert "neg_brier_score -0.099" in html
+    assert "neg_brier_score -0.102" in html
     assert "split so in 5 of 5 folds" in html
 
 

@@ -34,7 +34,7 @@ def fit(tree: Any, data: Any) -> tuple[Any, Any]:
     return ours, ours.to_sklearn()
 
 
-CLASSIFIERS = [DecisionTreeClassifier(max_depth=4), DecisionTreeClassifierCV()]
+CLASSIFIERS = [DecisionTreeClassifier(max_depth=4), DecisionTreeClassifierCV(min_samples_leaf=5)]
 REGRESSORS = [DecisionTreeRegressor(max_depth=4), DecisionTreeRegressorCV()]
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.metrics import brier_score_loss, log_loss, make_scorer
 from sklearn.metrics._scorer import _BaseScorer
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, indexable
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -31,7 +30,7 @@ from treefold.nested_fit import NestedFit
 from treefold.pooling import POOLED
 from treefold.progress import Progress
 from treefold.rules import check_parameters
-from treefold.scoring import Scoring, name_scoring, resolve_scoring
+from treefold.scoring import Scoring, name_all_classes, name_scoring, resolve_scoring
 from treefold.stems import (
     TUNABLE,
     Judge,
@@ -118,7 +117,7 @@ class CrossValidatedTree:
         settings, fixed = self._plan()
         n_threads = effective_n_jobs(self.n_jobs)
         ground = open_ground(settings[0].estimator, X, y, sample_weight, n_threads)
-        cv = self._make_splitter(ground)
+        cv = self._make_splitter(ground, fixed["random_state"])
         routed = self._route(sample_weight, params)
         splits = self._split(cv, ground, X, y, routed)
         scoring = self._make_scoring(ground.target.classes)
@@ -182,6 +181,10 @@ class CrossValidatedTree:
                 f"The 'rule' parameter of {owner} must be one of 'one_se', 'best'. "
                 f"Got {self.rule!r} instead."
             )
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise ParameterError(
+                f"The 'shuffle' parameter of {owner} must be True or False. Got {self.shuffle!r}."
+            )
         if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
             raise ParameterError(
                 f"The 'scoring' parameter of {owner} must be the name of one metric, a callable or "
@@ -204,21 +207,32 @@ class CrossValidatedTree:
         return plan_settings(parameters, make_tree), fixed
 
     def _fix_random_state(self: Any) -> Any:
-        """Draw one seed for all trees, if anything is drawn."""
-        if self.max_features is None or isinstance(self.random_state, Integral):
+        """Draw one seed for all trees and folds, if anything is drawn."""
+        is_shuffled = self._is_shuffled and self.random_state is not None
+        is_drawn = is_shuffled or self.max_features is not None
+        if not is_drawn or isinstance(self.random_state, Integral):
             return self.random_state
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     # Splits -------------------------------------------------------------------------------------
 
-    def _make_splitter(self: Any, ground: Ground) -> Any:
+    @property
+    def _is_shuffled(self: Any) -> bool:
+        """Whether folds are dealt at random here."""
+        return bool(self.shuffle) and (self.cv is None or isinstance(self.cv, Integral))
+
+    def _make_splitter(self: Any, ground: Ground, seed: Any) -> Any:
         n_folds: Any = 5 if self.cv is None else self.cv
         if isinstance(n_folds, Integral) and int(n_folds) > ground.n_rows:
             raise InputError(
                 f"cv={self.cv} asks for {n_folds} folds, but there are only n_samples="
                 f"{ground.n_rows} rows. Give more rows, or a smaller cv."
             )
-        return check_cv(n_folds, ground.target.values, classifier=is_classifier(self))
+        if not self._is_shuffled:
+            return check_cv(n_folds, ground.target.values, classifier=is_classifier(self))
+        kind = StratifiedKFold if is_classifier(self) else KFold
+        seed = 0 if self.random_state is None else seed
+        return kind(int(n_folds), shuffle=True, random_state=seed)
 
     def _split(self: Any, cv: Any, ground: Ground, X: Any, y: Any, routed: _Routed) -> list[Split]:
         is_plain = self.cv is None or isinstance(self.cv, Integral)
@@ -282,7 +296,7 @@ class CrossValidatedTree:
                 f"y holds one class only, {classes.tolist()[0]!r}: there is nothing to choose a "
                 f"tree by. {type(self).__name__} needs at least two classes."
             )
-        scoring = self.scoring if classes is None else _name_all_classes(self.scoring, classes)
+        scoring = self.scoring if classes is None else name_all_classes(self.scoring, classes)
         return resolve_scoring(self._tree(), scoring, "raise")
 
     def _evaluate(
@@ -357,23 +371,6 @@ class CrossValidatedTree:
         array([0. , 0.5])
         """
         return self._make_plain().cost_complexity_pruning_path(X, y, sample_weight)
-
-
-def _name_all_classes(scoring: Any, classes: NDArray[Any]) -> Any:
-    """Let a score of probabilities know all classes, because a fold may lack some of them."""
-    labels = classes.tolist()
-    names: dict[str, Any] = {"labels": classes}
-    if isinstance(scoring, str) and scoring in ("neg_brier_score", "neg_log_loss"):
-        is_brier = scoring == "neg_brier_score"
-        if is_brier and len(labels) == 2:
-            names = {"pos_label": labels[1]}
-        return make_scorer(
-            brier_score_loss if is_brier else log_loss,
-            greater_is_better=False,
-            response_method="predict_proba",
-            **names,
-        )
-    return scoring
 
 
 def _make_options(ground: Ground, scoring: Scoring, X: Any, y: Any, routed: _Routed) -> Options:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics import check_scoring
+from sklearn.metrics import brier_score_loss, check_scoring, log_loss, make_scorer
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection._validation import _score
 from sklearn.utils import get_tags
@@ -28,11 +28,13 @@ from treefold.scorers import Metric, has_single_rows, recognise
 __all__ = [
     "Scoring",
     "can_count",
+    "name_all_classes",
     "name_scoring",
     "resolve_scoring",
     "score_cells",
     "score_counts",
     "score_rows",
+    "takes_weights",
 ]
 
 _LABEL_KINDS = "iufbU"  # dtypes of labels that scikit-learn's metrics take
@@ -109,6 +111,23 @@ def name_scoring(scoring: Any, estimator: Any) -> str:
     if isinstance(scoring, str):
         return scoring
     return str(getattr(scoring, "__name__", scoring))
+
+
+def name_all_classes(scoring: Any, classes: NDArray[Any]) -> Any:
+    """Let a score of probabilities know all classes, because a fold may lack some of them."""
+    labels = classes.tolist()
+    names: dict[str, Any] = {"labels": classes}
+    if isinstance(scoring, str) and scoring in ("neg_brier_score", "neg_log_loss"):
+        is_brier = scoring == "neg_brier_score"
+        if is_brier and len(labels) == 2:
+            names = {"pos_label": labels[1]}
+        return make_scorer(
+            brier_score_loss if is_brier else log_loss,
+            greater_is_better=False,
+            response_method="predict_proba",
+            **names,
+        )
+    return scoring
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -47,6 +47,9 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         Which columns are categories.
     cv : int, splitter, iterable or None, default=None
         How rows are held out. None means 5 folds; folds are stratified by class.
+    shuffle : bool, default=True
+        Deal rows to the folds at random, by `random_state`. False takes them in their order, as a
+        number does elsewhere in scikit-learn. A splitter or an iterable in `cv` is used as it is.
     scoring : str, callable or None, default="neg_brier_score"
         What candidates are compared by; None means accuracy. The Brier score asks for good
         probabilities. (Under "one_se", accuracy would choose a tree without splits wherever one
@@ -57,7 +60,8 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
     store_cv_predictions : bool, default=True
         Keep the predictions for held-out rows in `evaluation_`.
     random_state : int, RandomState or None, default=None
-        Drives the draw of columns, and nothing else.
+        Drives the draw of columns, and shuffles the folds; for these None is 0, so that a fit
+        gives the same scores each time.
     n_jobs : int, default=None
         Threads. None means one, -1 all cores.
     verbose : int, default=0
@@ -120,6 +124,7 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         min_samples_category: Any = 2,
         categorical_features: Any = "from_dtype",
         cv: Any = None,
+        shuffle: bool = True,
         scoring: Any = "neg_brier_score",
         rule: str = "one_se",
         store_cv_predictions: bool = True,
@@ -139,6 +144,7 @@ class DecisionTreeClassifierCV(CrossValidatedTree, DecisionTreeClassifier):
         self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.cv = cv
+        self.shuffle = shuffle
         self.scoring = scoring
         self.rule = rule
         self.store_cv_predictions = store_cv_predictions
@@ -181,7 +187,10 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
     categorical_features : "from_dtype", None, list of int or str, or mask, default="from_dtype"
         Which columns are categories.
     cv : int, splitter, iterable or None, default=None
-        How rows are held out. None means 5 folds, in the order of the rows.
+        How rows are held out. None means 5 folds.
+    shuffle : bool, default=True
+        Deal rows to the folds at random, by `random_state`. False takes them in their order, as a
+        number does elsewhere in scikit-learn. A splitter or an iterable in `cv` is used as it is.
     scoring : str, callable or None, default="r2"
         What candidates are compared by; None means R2.
     rule : {"one_se", "best"}, default="one_se"
@@ -190,7 +199,8 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
     store_cv_predictions : bool, default=True
         Keep the predictions for held-out rows in `evaluation_`.
     random_state : int, RandomState or None, default=None
-        Drives the draw of columns, and nothing else.
+        Drives the draw of columns, and shuffles the folds; for these None is 0, so that a fit
+        gives the same scores each time.
     n_jobs : int, default=None
         Threads. None means one, -1 all cores.
     verbose : int, default=0
@@ -211,7 +221,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = DecisionTreeRegressorCV().fit(X, y)
     >>> model.get_n_leaves()
-    7
+    3
     """
 
     _tree = DecisionTreeRegressor
@@ -230,6 +240,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
         min_samples_category: Any = 2,
         categorical_features: Any = "from_dtype",
         cv: Any = None,
+        shuffle: bool = True,
         scoring: Any = "r2",
         rule: str = "one_se",
         store_cv_predictions: bool = True,
@@ -248,6 +259,7 @@ class DecisionTreeRegressorCV(CrossValidatedTree, DecisionTreeRegressor):
         self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.cv = cv
+        self.shuffle = shuffle
         self.scoring = scoring
         self.rule = rule
         self.store_cv_predictions = store_cv_predictions

@@ -75,7 +75,10 @@ def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
     if name not in _HOMES:
         raise ModelFileError(f"it holds a {name!r}, which this version of treefold does not know")
     cls = _find_class(name)
-    model = cls(**_check_params(take(state, "params", dict), cls))
+    params = _check_params(take(state, "params", dict), cls)
+    if "shuffle" in cls._get_param_names():
+        params = {"shuffle": False, **params}  # as folds were before it could be asked for
+    model = cls(**params)
     if _HOMES[name] == "bagging":
         trees = trees_from_state(state)
         classes = _check_classes(state, trees[0], hasattr(cls, "predict_proba"))

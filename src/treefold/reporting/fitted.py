@@ -45,15 +45,18 @@ class Data:
 def fit_again(model: Any, data: Data) -> tuple[Any, Evidence]:
     """Fit once more, to find out what a fit does not: nested scores and importance."""
     again = clone(model).set_params(store_cv_predictions=True, verbose=0)
-    if model.max_features is not None:
-        again.set_params(random_state=model.best_params_["random_state"])
     splits = _list_splits(model.evaluation_, int(model.tree_.n_node_samples[0]))
+    seed = model.best_params_["random_state"]
+    if model.random_state is not None or model.max_features is None:
+        again.set_params(random_state=seed)
+    elif splits:  # columns were drawn by a seed that is not the one of the folds
+        again.set_params(random_state=seed, cv=splits)
     blocks = find_blocks(Folds(splits, model.n_splits_, "")) if splits else None
     is_pooled = POOLED_NOTE in model.evaluation_.notes  # blocks of rows in order have no score
     evidence = Evidence(not is_pooled, blocks, _SHUFFLES)
     again._fit_evidence(data.X, data.y, data.weights, dict(data.params), evidence)
     check_same_tree(model.tree_, again.tree_)
-    return again, evidence
+    return again.set_params(cv=model.cv, random_state=model.random_state), evidence
 
 
 def describe_model(
@@ -166,7 +169,14 @@ def _warn(table: Table, target: Target, names: list[str]) -> list[str]:
 def _word_folds(owner: Any) -> str:
     cv, n_splits = owner.cv, owner.n_splits_
     if cv is None or isinstance(cv, Integral):
-        how = "stratified by class" if hasattr(owner, "classes_") else "in the order of the rows"
+        how = "stratified by class, " if hasattr(owner, "classes_") else ""
+        seed = owner.random_state
+        if not getattr(owner, "shuffle", False):  # a search is not asked
+            how += "in the order of the rows"
+        elif seed is None or isinstance(seed, Integral):
+            how += f"shuffled with seed {seed or 0}"
+        else:
+            how += "shuffled"
         return f"{n_splits} folds, {how}"
     if hasattr(cv, "split"):
         return f"{n_splits} splits by {_word(cv)}"
