@@ -149,3 +149,31 @@ def test_three_times_leave_one_split_to_compare(tmp_path: Path) -> None:
     rows = fit_json(path, "y", "--time", "t")["scores"]["rows"]
     assert {row["n_splits"] for row in rows.values()} == {1}
     assert {row["standard_error"] for row in rows.values()} == {None}
+
+
+def test_weighted_shares_are_called_so_and_have_the_plain_ones_beside_them(tmp_path: Path) -> None:
+    y = np.where(SCORE > 1.5, "rare", "usual")
+    path = make(tmp_path / "data.csv", y=y)
+    plain = fit_json(path, "y", "--positive", "rare")
+    assert "plain_share" not in plain["tree"][0]
+    options = ("--positive", "rare", "--class-weight", "balanced", "--max-depth", 2)
+    found = fit_json(path, "y", *options)
+    root = found["tree"][0]
+    assert root["share"] == pytest.approx(0.5)
+    assert root["plain_share"] == pytest.approx((y == "rare").mean())
+    left = next(one for one in found["tree"] if one["depth"] == 1)
+    column, cut = left["condition"].split(" <= ")
+    inside = (A if column == "a" else B) <= float(cut)
+    assert left["plain_share"] == pytest.approx((y[inside] == "rare").mean())
+    out = fit(path, "y", *options).out
+    assert "of rows" in out
+    assert "Class weights let every class count the same: shares" in out
+    assert max(map(len, out.splitlines()[1:-3])) <= 100
+    assert "Class weights" not in fit(path, "y").out
+
+
+def test_weighted_shares_of_several_classes(tmp_path: Path) -> None:
+    y = np.where(SCORE > 1.5, "rare", np.where(SCORE > 0, "high", "low"))
+    path = make(tmp_path / "data.csv", y=y)
+    root = fit_json(path, "y", "--class-weight", "balanced")["tree"][0]
+    assert root["plain_share"] == pytest.approx((y == root["class"]).mean())

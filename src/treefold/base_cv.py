@@ -36,7 +36,6 @@ from treefold.stems import (
     Judge,
     Options,
     Setting,
-    balance,
     become,
     plan_pooling,
     plan_settings,
@@ -125,8 +124,6 @@ class CrossValidatedTree:
         kind = None
         if self._is_pooling:
             scoring, kind = plan_pooling(scoring)
-        if kind == "classes":
-            options = balance(options, ground.target, splits)
         sizes = [len(split.test) for split in splits]
         is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
         judge = Judge(ground, scoring, options, is_pooled, n_threads, kind)

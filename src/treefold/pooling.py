@@ -4,7 +4,7 @@
     root mean squared error                         the root of the one of all held-out rows
     R2                                              1 - SSE / SSE of the mean of the training rows,
                                                     both sums over all held-out rows
-    anything else (AUC, F1, ...)                    the mean over the splits that have it
+    anything else (AUC, balanced accuracy, ...)     the mean over the splits that have it
 
 All of them are sums over splits, divided: sum(part) / sum(size). The standard error is that of such
 a ratio (the delta method): with e = part - ratio * size of each of k splits, it is the root of
@@ -33,7 +33,7 @@ class Pooling:
     counts: Floats  # weight of its held-out rows; 1 if the score is no mean over rows; 0: no score
     kind: Kind = "mean"
     naive: Floats | None = None  # of "r2": what one answer for all rows scores, as -MSE
-    over: Literal["splits", "ranked", "rows", "classes"] = "splits"  # what "mean" is the mean of
+    over: Literal["splits", "both", "rows"] = "splits"  # what "mean" is the mean of
 
     @property
     def sizes(self) -> Floats:
@@ -54,12 +54,10 @@ class Pooling:
             return "root of the mean squared error of all held-out rows"
         if self.over == "rows":
             return "mean over all held-out rows"
-        if self.over == "classes":
-            return "mean over classes of the share that is right, of all held-out rows"
         if len(self.counts) == 1:
             return "of all held-out rows together"
         more = "" if self.n_splits == len(self.counts) else f" of {len(self.counts)}"
-        which = " with both classes" if self.over == "ranked" else ""
+        which = " with both classes" if self.over == "both" else ""
         return f"mean over {self.n_splits}{more} splits{which}"
 
     def select(self, splits: NDArray[Any]) -> "Pooling":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from treefold.replay import Cell, make_cell, replay_nodes, replay_tree
 from treefold.scorers import recognise
 from treefold.scoring import Scoring, score_cells, score_rows, takes_weights
 from treefold.sums import is_sum, score_sums
-from treefold.target import Target
 from treefold.tuning import expand
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "Parameters",
     "Setting",
     "Stem",
-    "balance",
     "become",
     "plan_pooling",
     "plan_settings",
@@ -67,8 +65,8 @@ _OF_ROWS = {
     metrics.squared_error,
     metrics.absolute_error,
 }
+_OF_BOTH_CLASSES = {metrics.roc_auc, metrics.balanced_accuracy}  # no sums over rows of all splits
 _OF_SQUARES: dict[Any, Kind] = {metrics.r2: "r2", metrics.root_squared_error: "root"}
-Plan = Kind | Literal["classes"]  # what is made of the splits: "classes" count the same each
 Options = Callable[[NDArray[Any]], Mapping[str, Any]]  # of `score_cells`, for some rows
 _MOST_ANSWERS = 2**21  # nodes of cells and rows that are scored at one time
 
@@ -102,29 +100,14 @@ def plan_settings(
     return settings
 
 
-def plan_pooling(scoring: Scoring) -> tuple[Scoring, Plan]:
+def plan_pooling(scoring: Scoring) -> tuple[Scoring, Kind]:
     """Say what to score on each split, and what is to be made of it."""
-    function = _find_function(scoring)
-    if function is not metrics.balanced_accuracy and function not in _OF_SQUARES:
-        return scoring, "mean"
-    part = get_scorer("neg_mean_squared_error" if function in _OF_SQUARES else "accuracy")
-    planned = replace(scoring, scorers={"score": part}, metrics={"score": recognise(part)})
-    return planned, _OF_SQUARES.get(function, "classes")
-
-
-def balance(options: Options, target: Target, splits: Sequence[Split]) -> Options:
-    """Let each class count the same among the held-out rows of all splits."""
-    rows = np.concatenate([split.test for split in splits])
-    counts = np.bincount(target.values[rows], _weigh(options(rows)), target.n_classes)
-    factors = counts.sum() / np.maximum(counts, 1e-300) / (counts > 0).sum()
-
-    def balanced(rows: NDArray[Any]) -> dict[str, Any]:
-        given = dict(options(rows))
-        weights, factor = _weigh(given), factors[target.values[rows]]
-        given["weights"] = factor if weights is None else weights * factor
-        return given
-
-    return balanced
+    kind = _OF_SQUARES.get(_find_function(scoring), "mean")
+    if kind == "mean":
+        return scoring, kind
+    squares = get_scorer("neg_mean_squared_error")
+    metric = {"score": recognise(squares)}
+    return replace(scoring, scorers={"score": squares}, metrics=metric), kind
 
 
 def _weigh(options: Mapping[str, Any]) -> Floats | None:
@@ -171,9 +154,7 @@ class Judge:
     options: Options
     is_pooled: bool = False
     n_threads: int = 1
-    kind: Kind | Literal["classes"] | None = (
-        "mean"  # None: each split is a score of its own, as for scikit-learn
-    )
+    kind: Kind | None = "mean"  # None: each split has a score of its own, as for scikit-learn
 
     def score(self, stem: Stem, split: Split, candidates: Sequence[Parameters]) -> NDArray[Any]:
         """Score each candidate; if rows are pooled, give their values instead."""
@@ -282,16 +263,16 @@ class Judge:
         counts = np.array([self._count(self.list_rows(split)) for split in splits])
         if self.kind == "r2":
             return Pooling(counts, "r2", np.array([naive[place] for place in range(len(splits))]))
-        return Pooling(counts, "root" if self.kind == "root" else "mean", None, self._over)
+        return Pooling(counts, self.kind or "mean", None, self._over)
 
     @property
     def _over(self) -> Any:
         """What the score is a mean over."""
         function = _find_function(self.scoring)
         if self.kind != "mean":
-            return "classes" if self.kind == "classes" else "splits"
-        if function is metrics.roc_auc and self.ground.target.n_classes == 2:
-            return "ranked"
+            return "splits"
+        if function in _OF_BOTH_CLASSES and self.ground.target.n_classes == 2:
+            return "both"
         return "rows" if function in _OF_ROWS else "splits"
 
     def _count(self, rows: NDArray[Any]) -> float:
@@ -299,7 +280,7 @@ class Judge:
         function, target = _find_function(self.scoring), self.ground.target
         if self.kind is None or self.is_pooled:
             return 1.0
-        if self._over == "ranked":
+        if self._over == "both":
             return float(len(np.unique(target.values[rows])) == 2)
         if function not in _OF_ROWS:
             return 1.0

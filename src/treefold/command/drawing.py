@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from treefold.command.target import Target
 from treefold.export.cleaning import reveal
@@ -16,6 +17,7 @@ __all__ = ["describe_paths", "draw_path", "draw_tree", "list_nodes", "show_numbe
 
 _TREE_LINES = 13
 _PATH_POINTS = 9
+_LEAST_ROOM = 20  # characters of a condition
 _LABELS = 40  # characters that the categories of a side may take
 
 
@@ -37,10 +39,13 @@ class _Brief(Wording):
         return f"{name} is {_list(labels)}"
 
 
-def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
+def list_nodes(
+    model: Any, target: Target, weights: NDArray[np.float64] | None = None
+) -> list[dict[str, Any]]:
     """List the nodes in preorder: what leads to them, what they hold, how steady they are."""
     wording, found = _Brief(model), getattr(model, "stability_", None)
     tree = wording.tree
+    plain = _find_plain_shares(model, target, weights)
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     conditions, depths = ["all rows"] * tree.node_count, [0] * tree.node_count
     nodes = []
@@ -50,7 +55,7 @@ def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
             "depth": depths[node],
             "condition": conditions[node],
             "rows": int(tree.n_node_samples[node]),
-            **_describe_value(tree, found, node, target),
+            **_describe_value(tree, found, node, target, plain),
             "heldout_rows": None if found is None else int(found["heldout_rows"][node]),
             "is_leaf": left[node] < 0,
         }
@@ -62,7 +67,22 @@ def list_nodes(model: Any, target: Target) -> list[dict[str, Any]]:
     return nodes
 
 
-def _describe_value(tree: Tree, found: Any, node: int, target: Target) -> dict[str, Any]:
+def _find_plain_shares(model: Any, target: Target, weights: Any) -> NDArray[np.float64] | None:
+    """Shares of the classes in each node as if they had no weights; None if they have none."""
+    is_weighted = model.best_params_.get("class_weight") is not None
+    if target.codes is None or len(target.codes) == 0 or not is_weighted:
+        return None
+    value = model.tree_.value[:, 0]
+    counts = np.bincount(target.codes, weights, len(target.classes))
+    factors = np.divide(counts, value[0], out=np.zeros(len(counts)), where=value[0] > 0)
+    shares: NDArray[np.float64] = value * factors
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _describe_value(
+    tree: Tree, found: Any, node: int, target: Target, plain: NDArray[np.float64] | None
+) -> dict[str, Any]:
     """What a node predicts, and what its held-out rows say to that."""
     value = tree.value[node, 0]
     heldout = np.nan if found is None else float(found["heldout_value"][node])
@@ -70,14 +90,13 @@ def _describe_value(tree: Tree, found: Any, node: int, target: Target) -> dict[s
     if not target.is_class:
         return {"value": float(value[0]), "heldout_value": seen}
     predicted = int(value.argmax())
-    label = target.classes[predicted]
-    if not target.is_binary:
-        share = float(value[predicted])
-        return {"class": str(label), "share": share, "heldout_share": seen}
-    if label != target.positive and seen is not None:
-        seen = 1 - seen
-    share = float(value[target.classes.index(target.positive)])
-    return {"class": str(label), "share": share, "heldout_share": seen}
+    label, shown = target.classes[predicted], predicted
+    if target.is_binary:
+        shown = target.classes.index(target.positive)
+        if label != target.positive and seen is not None:
+            seen = 1 - seen
+    found = {"class": str(label), "share": float(value[shown]), "heldout_share": seen}
+    return found if plain is None else {**found, "plain_share": float(plain[node, shown])}
 
 
 def _describe_split(
@@ -126,9 +145,13 @@ def draw_tree(nodes: Sequence[dict[str, Any]], target: dict[str, Any], width: in
     """Draw the first levels of a tree, a line per node."""
     limit = _choose_depth(nodes)
     shown = [node for node in nodes if node["depth"] <= limit]
-    room = width - 56
+    is_weighted = "plain_share" in nodes[0]
+    splits = [node["split"] for node in shown if "split" in node and node["depth"] < limit]
+    steady = max([28, *(len(_describe_steadiness(split)) for split in splits)])
+    room = max(_LEAST_ROOM, width - 28 - 9 * is_weighted - steady)
     value, heldout = _title(target)
-    head = f"{'':{room}} {'rows':>7} {value:>8} {heldout:>8}  same split in, cut at"
+    plain = f" {'of rows':>8}" if is_weighted else ""
+    head = f"{'':{room}} {'rows':>7} {value:>8} {heldout:>8}{plain}  same split in, cut at"
     lines = [head]
     ends: list[bool] = []  # per level: whether the branch that leads here is the last one
     parents = {
@@ -141,11 +164,13 @@ def draw_tree(nodes: Sequence[dict[str, Any]], target: dict[str, Any], width: in
         text = _indent(ends) + node["condition"]
         if node["depth"] == limit and not node["is_leaf"]:
             text = f"{_clip(text, room - 4)} ..."
-        steady = _describe_steadiness(parent["split"]) if parent and is_left else ""
+        words = _describe_steadiness(parent["split"]) if parent and is_left else ""
         label = node["class"] if value == "class" else ""
         share, seen = _show_value(node, "share", label), _show_value(node, "heldout_share")
         numbers = f"{node['rows']:>7,} {share:>8} {seen:>8}"
-        lines.append(f"{_clip(text, room):{room}} {numbers}  {steady}".rstrip())
+        if is_weighted:
+            numbers += f" {_show_value(node, 'plain_share'):>8}"
+        lines.append(f"{_clip(text, room):{room}} {numbers}  {words}".rstrip())
     return lines
 
 
@@ -193,9 +218,10 @@ def _clip(text: str, width: int) -> str:
     return (words if len(words) > 0.7 * width else cut).rstrip(", ") + "…"
 
 
-def draw_path(path: Sequence[dict[str, Any]], title: str) -> list[str]:
+def draw_path(path: Sequence[dict[str, Any]], title: str, room: int) -> list[str]:
     """Draw the path of scores over leaves in three lines; the choice and the best are marked."""
-    points = _thin(path)
+    size = max(len(show_score(one["score"])) for one in path) + 2
+    points = _thin(path, min(_PATH_POINTS, (room - len(title) - 2) // size))
     leaves = [f"{one['leaves']:,}" for one in points]
     scores = [show_score(one["score"]) for one in points]
     marks = [[name for name in ("chosen", "best") if one[f"is_{name}"]] for one in points]
@@ -224,11 +250,11 @@ def _tell_leaf_sizes(path: Sequence[dict[str, Any]]) -> list[str]:
     return [f"The best has {best} or more rows per leaf, the others {chosen} or more."]
 
 
-def _thin(path: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _thin(path: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """Pick some sizes, evenly over their logarithm, the chosen and the best one among them."""
     sizes = np.log([one["leaves"] for one in path])
     must = {place for place, one in enumerate(path) if one["is_chosen"] or one["is_best"]}
-    n_more = max(2, _PATH_POINTS - len(must))
+    n_more = max(2, most - len(must))
     near = {int(np.abs(sizes - size).argmin()) for size in np.linspace(sizes[0], sizes[-1], n_more)}
     return [path[place] for place in sorted(must | near)]
 

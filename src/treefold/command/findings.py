@@ -85,7 +85,7 @@ def describe_fit(result: Result) -> dict[str, Any]:
         "scores": _describe_scores(result),
         "chosen": _describe_choice(model),
         "path": _describe_path(model, result.measure.sign),
-        "tree": list_nodes(model, result.target),
+        "tree": list_nodes(model, result.target, result.weights),
         "importance": _rank_columns(result),
         "thresholds": _describe_thresholds(result),
     }
@@ -198,9 +198,17 @@ def _describe_choice(model: Any) -> dict[str, Any]:
         "min_samples_leaf": model.best_params_["min_samples_leaf"],
         "ccp_alpha": float(model.best_params_["ccp_alpha"]),
         "max_depth": model.best_params_["max_depth"],
+        "class_weight": _name_weights(model.best_params_.get("class_weight")),
         "rule": model.rule,
         "candidates": len(model.cv_results_["params"]),
     }
+
+
+def _name_weights(class_weight: Any) -> Any:
+    """Class weights in words of JSON: "balanced", or by label; None if there are none."""
+    if not isinstance(class_weight, dict):
+        return class_weight
+    return {str(label): float(weight) for label, weight in class_weight.items()}
 
 
 def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:

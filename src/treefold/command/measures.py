@@ -102,7 +102,7 @@ def measure_answers(
 ) -> dict[str, float]:
     """Measure the answers to the held-out rows of some splits by what is not the measure itself.
 
-    AUC is the mean over the splits that have it; all others are of all rows together.
+    AUC and balanced accuracy are means over the splits that have them; all others are of all rows.
     """
     rows, answers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     counts = np.ones(len(rows)) if weights is None else weights[rows]
@@ -115,14 +115,11 @@ def measure_answers(
         truth = target.codes[rows]
         is_right = answers.argmax(axis=1) == truth
         found = {"accuracy": float(np.average(is_right, weights=counts))}
-        if target.is_binary:
-            areas = [_measure_auc(target, *part, weights) for part in parts]
-            known = [area for area in areas if not np.isnan(area)]
-            found["AUC"] = float(np.mean(known)) if known else float("nan")
-        else:
-            total = np.bincount(truth, counts)
-            right = np.bincount(truth, counts * is_right)
-            found["balanced accuracy"] = float((right[total > 0] / total[total > 0]).mean())
+        measure_split = _measure_auc if target.is_binary else _measure_recall
+        of_splits = [measure_split(target, *part, weights) for part in parts]
+        known = [one for one in of_splits if not np.isnan(one)]
+        name = "AUC" if target.is_binary else "balanced accuracy"
+        found[name] = float(np.mean(known)) if known else float("nan")
     return {name: value for name, value in found.items() if name != measure.title}
 
 
@@ -135,13 +132,25 @@ def define_extras(
     if target.codes is not None:
         codes = target.codes
         existing = [test if weights is None else test[weights[test] > 0] for test in tests]
-        is_ranked = np.array([len(np.unique(codes[one])) == 2 for one in existing], dtype=float)
+        has_both = np.array([len(np.unique(codes[one])) == 2 for one in existing], dtype=float)
         found = {"accuracy": rows}
         if target.is_binary:
-            found["AUC"] = Pooling(is_ranked, over="ranked")
+            found["AUC"] = Pooling(has_both, over="both")
         else:
-            found["balanced accuracy"] = Pooling(np.ones(2), over="classes")
+            found["balanced accuracy"] = Pooling(np.ones(len(tests)))
     return {name: one.definition for name, one in found.items() if name != measure.title}
+
+
+def _measure_recall(
+    target: Target, rows: NDArray[Any], answers: Floats, weights: Floats | None
+) -> float:
+    """Mean over the classes that a split holds of the share that is right."""
+    assert target.codes is not None
+    truth = target.codes[rows]
+    counts = np.ones(len(rows)) if weights is None else weights[rows]
+    total = np.bincount(truth, counts)
+    right = np.bincount(truth, counts * (answers.argmax(axis=1) == truth))
+    return float((right[total > 0] / total[total > 0]).mean())
 
 
 def _measure_auc(

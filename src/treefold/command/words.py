@@ -7,7 +7,7 @@ from typing import Any
 from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
 from treefold.export.cleaning import reveal
 
-__all__ = ["write_findings"]
+__all__ = ["word_class_weight", "write_findings"]
 
 Document = dict[str, Any]
 Line = tuple[str, str]  # a label, or nothing, and a text
@@ -42,8 +42,10 @@ def write_findings(found: Document, width: int) -> list[Line]:
     lines = [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
-    lines += _hang("Path", draw_path(found["path"], found["scores"]["title"]))
+    lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))
     lines += _hang("Tree", [*draw_tree(found["tree"], found["target"], room), _CAUTION])
+    if found["chosen"]["class_weight"] is not None:
+        lines += _wrap([("", word_class_weight(found["chosen"]["class_weight"]))], room)
     lines += _wrap([("Columns", _word_importance(found))], room)
     if found["thresholds"] is not None:
         lines += _hang("At 0.50", list(_word_thresholds(found["thresholds"])))
@@ -120,6 +122,8 @@ def _word_scores(scores: Document, room: int) -> Iterator[str]:
     sizes = [max(9, len(name)) for name in extras]
     width = max(map(len, _ROWS.values()))
     head = f"{scores['title']} ({scores['direction'].split()[0]} is better)"
+    if width + 2 + len(head) + sum(sizes) + 2 * len(sizes) > room:
+        head = head.replace(" is better", "")
     size = max(len(head), 17)
     titles = "".join(f"  {name:>{wide}}" for name, wide in zip(extras, sizes, strict=True))
     yield f"{'':{width}}  {head:>{size}}{titles}"
@@ -160,6 +164,17 @@ def _word_choice(chosen: Document) -> str:
     return (
         f"{leaves}, depth {chosen['depth']}, {chosen['min_samples_leaf']} or more rows per leaf: "
         + rule[chosen["rule"]].format(f"{chosen['candidates']:,}")
+    )
+
+
+def word_class_weight(class_weight: Any) -> str:
+    """Say that shares are not shares of rows."""
+    how = "let every class count the same"
+    if class_weight != "balanced":
+        how = "count each row by its class"
+    return (
+        f"Class weights {how}: shares, held-out shares and thresholds are weighted, and so are the "
+        "probabilities of predict. 'of rows' is the plain share of the rows."
     )
 
 

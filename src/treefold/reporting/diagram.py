@@ -201,6 +201,8 @@ class _Maker:
         total = self.nodes[0]["rows"]
         facts = [("rows", f"{one['rows']:,} ({one['rows'] / total:.1%} of all)")]
         facts += self._list_shares(one["node"])
+        if "plain_share" in one:
+            facts.append(("plain share", f"{one['plain_share']:.1%} of the rows, without weights"))
         if one["heldout_rows"] is not None:
             seen = self._word_value(one, "heldout_share", "heldout_value")
             facts.append(("held out", f"{seen} in {one['heldout_rows']:,} rows that came here"))

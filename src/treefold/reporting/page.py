@@ -84,10 +84,24 @@ def _describe_sections(material: Material) -> dict[str, Any]:
         "rules": write_rules(material),
         "profile": describe_columns(material),
         "card": describe_card(material),
+        "weighted": _word_weights(material),
         "is_class": material.target.is_class,
         "is_binary": material.target.is_binary,
         "is_search": bool(material.candidates),
     }
+
+
+def _word_weights(material: Material) -> str:
+    """Say that shares are weighted, if they are."""
+    how = material.found["chosen"]["class_weight"]
+    if how is None:
+        return ""
+    words = "let every class count the same" if how == "balanced" else "count each row by its class"
+    root = material.found["tree"][0]
+    plain = ""
+    if "plain_share" in root:
+        plain = f" Of all rows, {root['share']:.1%} is a plain share of {root['plain_share']:.1%}."
+    return f"Class weights {words}: shares, held-out shares and thresholds are weighted.{plain}"
 
 
 def _subtitle(material: Material) -> str:
