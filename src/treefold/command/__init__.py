@@ -11,6 +11,7 @@
     measures, thresholds    scores for people; what a threshold finds
     findings                everything about a fit, as one document: what `--json` prints
     drawing, words          the tree, the path of scores; the findings as text
+    order                   whether the rows follow in an order that matters
     report                  the findings as one HTML file: see `treefold.reporting`
     testing                 the score on a file of its own
     predict                 answers, row by row

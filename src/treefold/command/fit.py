@@ -24,6 +24,7 @@ from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.options import FitOptions
+from treefold.command.order import check_order, word_order
 from treefold.command.outputs import check_outputs, printed, written_together
 from treefold.command.reading import name_file, open_rows, read_table
 from treefold.command.report import check_report, make_report
@@ -122,6 +123,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
         _tell_nesting(result, found)
     if chosen.times:
         found["hints"].append(_hint_at_time(study, result, table, chosen.times))
+    _tell_order(study, options, result, found)
     return result, encoded
 
 
@@ -137,6 +139,17 @@ def _hint_at_time(study: Study, result: Result, columns: Any, times: list[str]) 
             f": {study.measure.title} {show_score(before)}, but {show_score(later)} without them"
         )
     return word_time(times, change)
+
+
+def _tell_order(study: Study, options: FitOptions, result: Result, found: dict[str, Any]) -> None:
+    """Say so if the rows seem to follow in an order that matters."""
+    found["order"] = order = check_order(study, options, result.model)
+    if order is None:
+        return
+    result.evidence.n_trees += order.pop("trees", 0)
+    words = word_order(order, study)
+    if words is not None:
+        found[words[0]].append(words[1])
 
 
 def _tell_nesting(result: Result, found: dict[str, Any]) -> None:

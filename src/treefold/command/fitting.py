@@ -19,10 +19,11 @@ from treefold.model_selection import cross_val_score
 from treefold.model_selection.splits import Split
 from treefold.table import Table
 
-__all__ = ["Study", "find_blocks", "fit_tree", "read_weights", "score_in_time"]
+__all__ = ["MOST_NESTED_FOLDS", "Model", "Study"]
+__all__ += ["find_blocks", "fit_tree", "read_weights", "score_in_time"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
-_MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
+MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
 _N_BLOCKS = 10
 _MANY_ROWS = 20_000  # of which one shuffle says as much as three of fewer
 # Leaf sizes to try: pruning decides most, so that two of them are enough.
@@ -58,7 +59,7 @@ def read_weights(column: Any, where: Place, decimal_point: str = ".") -> NDArray
 def find_blocks(folds: Folds) -> list[list[int]] | None:
     """Merge many folds, or those of single rows, into a few, each repeat by itself."""
     has_single_rows = all(len(test) == 1 for _, test in folds.splits)
-    if folds.n_folds <= _MOST_NESTED_FOLDS and not has_single_rows:
+    if folds.n_folds <= MOST_NESTED_FOLDS and not has_single_rows:
         return None
     n_splits = len(folds.splits)
     repeats = np.array_split(np.arange(n_splits), max(1, round(n_splits / folds.n_folds)))
