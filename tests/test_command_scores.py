@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import fit
+from commands import assert_mistake, fit, run
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -177,3 +177,16 @@ def test_weighted_shares_of_several_classes(tmp_path: Path) -> None:
     path = make(tmp_path / "data.csv", y=y)
     root = fit_json(path, "y", "--class-weight", "balanced")["tree"][0]
     assert root["plain_share"] == pytest.approx((y == root["class"]).mean())
+
+
+def test_single_rows_have_no_auc(tmp_path: Path) -> None:
+    rows = slice(0, 60)
+    y = np.where(SCORE > 0.3, "yes", "no")[rows]
+    path = tmp_path / "data.csv"
+    csv.write_csv(pa.table({"a": A[rows], "b": B[rows], "y": y}), path)
+    found = fit_json(path, "y", "--cv", 60)
+    assert found["scores"]["rows"]["nested"]["AUC"] is None
+    assert found["scores"]["definitions"]["AUC"] == "mean over 0 of 60 splits with both classes"
+    assert "nan" not in fit(path, "y", "--cv", 60).out
+    result = run("fit", path, "--target", "y", "--cv", 60, "--scoring", "roc_auc")
+    assert_mistake(result, "each fold holds out a single row. Give a smaller --cv")

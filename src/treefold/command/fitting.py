@@ -69,6 +69,7 @@ def find_blocks(folds: Folds) -> list[list[int]] | None:
 
 def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     """Tune leaf size and pruning by cross-validation, nested if asked, and fit to all rows."""
+    _check_score(study)
     sizes = next(sizes for most, sizes in _LEAF_SIZES if study.table.n_rows < most)
     parameters: dict[str, Any] = {
         "min_samples_leaf": sizes,
@@ -112,6 +113,18 @@ def score_in_time(study: Study, model: Model, columns: Any, times: str) -> float
     except (UserError, Warning, ValueError):  # such as a class that comes late
         return None
     return study.measure.sign * float(scores.mean())
+
+
+def _check_score(study: Study) -> None:
+    """Refuse AUC where no split has one: of all rows together it would be about nothing."""
+    if study.measure.name.startswith("roc_auc") and all(
+        len(test) == 1 for _, test in study.folds.splits
+    ):
+        raise UserError(
+            f"--scoring: '{study.measure.name}' compares held-out rows of several classes, but "
+            "each fold holds out a single row. Give a smaller --cv, or another score, such as "
+            "neg_brier_score."
+        )
 
 
 def _explain(error: ValueError, study: Study, options: FitOptions) -> UserError:

@@ -1,5 +1,6 @@
 """The findings of a fit as text: about 35 lines on a terminal of 100 columns."""
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -152,6 +153,8 @@ def _show_extra(row: Document, name: str) -> str:
     value = row.get(name)
     if value is None:
         return ""
+    if math.isnan(value):
+        return "-"
     return show_score(value) if abs(value) < 100 else show_number(round(value, 1))
 
 

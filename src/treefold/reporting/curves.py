@@ -65,8 +65,9 @@ def average_curves(curves: list[dict[str, Floats]]) -> dict[str, Floats]:
         last = np.searchsorted(own_x, grid, "right") - 1
         for side, places in enumerate((first, last)):
             ends[:, side] += np.where(own_x[places] == grid, own_y[places], between)
-    recall: Floats = ends.ravel() / len(curves)
-    return {"false_alarms": np.repeat(grid, 2), "recall": recall}
+    places = np.column_stack((np.repeat(grid, 2), ends.ravel() / len(curves)))
+    kept = np.append(True, (np.diff(places, axis=0) != 0).any(axis=1))
+    return {"false_alarms": places[kept, 0], "recall": places[kept, 1]}
 
 
 def measure_area(curve: dict[str, Floats]) -> float:
