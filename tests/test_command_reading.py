@@ -180,11 +180,8 @@ def test_bad_data_ends_with_a_message(tmp_path: Path, content: bytes, message: s
 def test_a_few_numbers_are_enough(tmp_path: Path, n_rows: int, cv: int) -> None:
     path = write(tmp_path / "few.csv", "x,y", *[f"{row},{row * 1.5}" for row in range(n_rows)])
     result = run("fit", path, "--target", "y", "--cv", cv)
-    if n_rows < 2 * cv and n_rows != cv:  # some folds are single rows, which have no R2
-        assert_mistake(result, "No candidate has a score")
-    else:
-        assert result.code == 0
-        assert "warning" not in result.err
+    assert result.code == 0  # also if some folds are single rows: R2 is about all rows together
+    assert "warning" not in result.err
 
 
 @pytest.mark.parametrize("content", [b"x,y\n1,a\n2,b\n", b"x,y\n1,1.5\n2,2.5\n"])
