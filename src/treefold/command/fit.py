@@ -18,13 +18,13 @@ from treefold import __version__
 from treefold.command.conversion import check_finite
 from treefold.command.drawing import show_score
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
-from treefold.command.fitting import Study, fit_tree, read_weights, score_in_time
+from treefold.command.fitting import Study, fit_tree, read_score, read_weights
 from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.options import FitOptions
-from treefold.command.order import check_order, word_order
+from treefold.command.order import check_order, score_in_time, word_order
 from treefold.command.outputs import check_outputs, printed, written_together
 from treefold.command.reading import name_file, open_rows, read_table
 from treefold.command.report import check_report, make_report
@@ -122,23 +122,24 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     if options.nested:
         _tell_nesting(result, found)
     if chosen.times:
-        found["hints"].append(_hint_at_time(study, result, table, chosen.times))
-    _tell_order(study, options, result, found)
+        _tell_time(study, result, table, chosen.times, found)
+    else:
+        _tell_order(study, options, result, found)
     return result, encoded
 
 
-def _hint_at_time(study: Study, result: Result, columns: Any, times: list[str]) -> str:
+def _tell_time(
+    study: Study, result: Result, columns: Any, times: list[str], found: dict[str, Any]
+) -> None:
     """Say what rows that follow in time do to the score of the same settings."""
-    later = None
-    if study.weights is None:
-        later = score_in_time(study, result.model, columns, ",".join(times))
+    shuffled = read_score(study, result.model)
+    later = score_in_time(study, result.model, columns, times)
     change = ""
     if later is not None:
-        before = study.measure.sign * float(result.model.best_score_)
-        change = (
-            f": {study.measure.title} {show_score(before)}, but {show_score(later)} without them"
-        )
-    return word_time(times, change)
+        result.evidence.n_trees += later.n_trees
+        scores = show_score(shuffled.score), show_score(later.score)
+        change = f" ({study.measure.title} {scores[0]}; {scores[1]} from earlier rows only)"
+    found["hints"].append(word_time(times, change))
 
 
 def _tell_order(study: Study, options: FitOptions, result: Result, found: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The tree with all of its evidence: candidates, nested scores, importance."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,17 +9,16 @@ from numpy.typing import NDArray
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.base_cv import Evidence
 from treefold.command.conversion import parse_numbers
-from treefold.command.folds import DEFAULT_FOLDS, Folds, follow_time
+from treefold.command.folds import Folds, Splits
 from treefold.command.measures import Measure, suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.options import FitOptions
 from treefold.command.target import Target, to_float64
-from treefold.model_selection import cross_val_score
 from treefold.model_selection.splits import Split
 from treefold.table import Table
 
-__all__ = ["MOST_NESTED_FOLDS", "Model", "Study"]
-__all__ += ["find_blocks", "fit_tree", "read_weights", "score_in_time"]
+__all__ = ["MOST_NESTED_FOLDS", "Model", "Rescored", "Study"]
+__all__ += ["find_blocks", "fit_tree", "read_score", "read_weights", "score_again"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
 MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
@@ -100,19 +98,34 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     return model, evidence
 
 
-def score_in_time(study: Study, model: Model, columns: Any, times: str) -> float | None:
-    """Score the chosen settings on what is later than the rows that train; None: unknown."""
-    plain = model._make_plain()
-    try:
-        folds = follow_time(columns, times, DEFAULT_FOLDS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            scores = cross_val_score(
-                plain, study.table, study.target.values, cv=folds.splits, scoring=model.scorer_
-            )
-    except (UserError, Warning, ValueError):  # such as a class that comes late
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What the chosen setting scores on some splits, as its own score is defined."""
+
+    score: float
+    standard_error: float
+    n_trees: int = 0
+
+
+def read_score(study: Study, model: Model) -> Rescored:
+    """The cross-validated score of the chosen setting, and its standard error."""
+    index, results = model.best_index_, model.cv_results_
+    score = study.measure.sign * float(results["mean_test_score"][index]) + 0.0
+    return Rescored(score, float(results["se_test_score"][index]))
+
+
+def score_again(study: Study, model: Model, splits: Splits) -> Rescored | None:
+    """Cross-validate the chosen setting on other splits; None: a side of one has no weight."""
+    weights = study.weights
+    if weights is not None and not all(weights[rows].any() for split in splits for rows in split):
         return None
-    return study.measure.sign * float(scores.mean())
+    names = model._get_param_names()
+    chosen = {name: value for name, value in model.best_params_.items() if name in names}
+    asked = {"cv": splits, "scoring": study.measure.scoring, "n_jobs": model.n_jobs}
+    again = type(model)(**{**chosen, **asked}, store_cv_predictions=False)
+    evidence = Evidence()
+    again._fit_evidence(study.table, study.target.values, weights, {}, evidence)
+    return replace(read_score(study, again), n_trees=evidence.n_trees)
 
 
 def _check_score(study: Study) -> None:

@@ -9,19 +9,34 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treefold.base_cv import Evidence
 from treefold.command.drawing import show_score
-from treefold.command.fitting import MOST_NESTED_FOLDS, Model, Study
-from treefold.command.folds import Splits
+from treefold.command.fitting import (
+    MOST_NESTED_FOLDS,
+    Model,
+    Rescored,
+    Study,
+    read_score,
+    score_again,
+)
+from treefold.command.folds import DEFAULT_FOLDS, Splits, follow_time
+from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
 
-__all__ = ["check_order", "word_order"]
+__all__ = ["check_order", "score_in_time", "word_order"]
 
 _ERRORS = 2  # standard errors of the difference that are no accident: other seeds differ by one
 _ROUNDING = 1e-9
+
+
+def score_in_time(study: Study, model: Model, columns: Any, times: list[str]) -> Rescored | None:
+    """Score the chosen setting on what is later than the rows that train; None: no such folds."""
+    try:
+        folds = follow_time(columns, ",".join(times), DEFAULT_FOLDS)
+    except UserError:  # too few different times
+        return None
+    return score_again(study, model, folds.splits)
 
 
 def check_order(study: Study, options: FitOptions, model: Model) -> dict[str, Any] | None:
@@ -35,26 +50,22 @@ def check_order(study: Study, options: FitOptions, model: Model) -> dict[str, An
     if is_asked or n_folds > MOST_NESTED_FOLDS or model.get_n_leaves() < 2:
         return None
     order: dict[str, Any] = {"is_sorted": _is_sorted(study.target), "is_suspicious": False}
-    splits = _cut(study.target, n_folds)
-    if order["is_sorted"] or not _have_weight(splits, study.weights):
+    if order["is_sorted"]:
         return order
-    names = model._get_param_names()
-    chosen = {name: value for name, value in model.best_params_.items() if name in names}
-    asked = {"cv": splits, "scoring": study.measure.scoring, "n_jobs": options.jobs}
-    again = type(model)(**{**chosen, **asked}, store_cv_predictions=False)
-    evidence = Evidence()
-    again._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
-    shuffled, error = _read_score(model)
-    found, own_error = _read_score(again)
-    bar = _ERRORS * math.hypot(error, own_error) + _ROUNDING
+    splits = _cut(study.target, n_folds)
+    again = score_again(study, model, splits)
+    if again is None:
+        return order
+    shuffled = read_score(study, model)
+    bar = _ERRORS * math.hypot(shuffled.standard_error, again.standard_error) + _ROUNDING
     return {
         **order,
-        "score": study.measure.sign * found + 0.0,
-        "shuffled_score": study.measure.sign * shuffled + 0.0,
-        "standard_error": own_error,
-        "shuffled_standard_error": error,
-        "is_suspicious": bool(shuffled - found > bar),
-        "trees": evidence.n_trees,
+        "score": again.score,
+        "shuffled_score": shuffled.score,
+        "standard_error": again.standard_error,
+        "shuffled_standard_error": shuffled.standard_error,
+        "is_suspicious": study.measure.sign * (shuffled.score - again.score) > bar,
+        "trees": again.n_trees,
     }
 
 
@@ -98,17 +109,3 @@ def _cut(target: Target, n_folds: int) -> Splits:
         fold_of[rows] = np.arange(len(rows)) * n_folds // len(rows)
     every = [fold_of == fold for fold in range(n_folds)]
     return [(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in every if inside.any()]
-
-
-def _have_weight(splits: Splits, weights: NDArray[np.float64] | None) -> bool:
-    """Whether every split has rows on both sides that count."""
-    if weights is None:
-        return True
-    return all(bool(weights[rows].any()) for split in splits for rows in split)
-
-
-def _read_score(model: Model) -> tuple[float, float]:
-    """The cross-validated score of the chosen setting, and its standard error."""
-    index = model.best_index_
-    results = model.cv_results_
-    return float(results["mean_test_score"][index]), float(results["se_test_score"][index])
