@@ -26,6 +26,14 @@ void list_rare(std::span<const uint32_t> present, int64_t least, RowsOf&& rows_o
     }
 }
 
+// What the best set of so many groups owes to chance beyond what a number owes to its choice of cuts, in units of quality.
+template <class Target>
+double allowance_for(const NodeView<Target>& node, size_t n_groups, std::vector<int64_t>& scratch) {
+    if (node.rules.min_samples_category == 1 || n_groups <= kFreeGroups) return 0.0;
+    return static_cast<double>(n_groups - kFreeGroups) *
+           node.target.chance_gain(node.totals, node.context, node.variance, scratch);
+}
+
 template <class Target>
 class CategoricalScan {
 public:
@@ -53,10 +61,7 @@ private:
     bool try_groups() {
         const std::vector<uint32_t>& groups = scratch_.groups;
         if (groups.empty() || groups.size() + (missing_rows_ != 0) < 2) return false;
-        if (node_.rules.min_samples_category > 1 && groups.size() > 2)
-            allowance_ = static_cast<double>(groups.size() - 2) *
-                         node_.target.chance_gain(node_.totals, node_.context, node_.variance,
-                                                  scratch_.scaled);
+        allowance_ = allowance_for(node_, groups.size(), scratch_.scaled);
         if (missing_rows_ != 0) {
             start();
             for (uint32_t code : groups) add(code);

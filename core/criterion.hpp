@@ -109,11 +109,13 @@ inline double class_quality(Criterion criterion, std::span<const int64_t> left,
     return (static_cast<double>(gain) - allowance) / static_cast<double>(split_information);
 }
 
-// What the best division of k groups of categories gains where there is nothing to find, per group beyond the second: the
-// groups' means then vary as much as rows do, and of k normal numbers the best division in two explains 2 / pi of
-// the spread, of few rows each and two classes up to all of it. 0.8 was chosen on tables (docs/benchmarks.md). In units
-// of class_quality(); the entropy gains 1 / (2 ln 2) where a sum of squares gains its variance.
+// What the best division of k groups of categories gains where there is nothing to find, per group: the groups' means then
+// vary as much as rows do, and of k normal numbers the best division in two explains 2 / pi of the spread, of few
+// rows each and two classes up to all of it. 0.8 was chosen on tables (docs/benchmarks.md). Up to kFreeGroups that is no more
+// than what the best cut of a number gains by chance, among so many cuts. In units of class_quality(); the
+// entropy gains 1 / (2 ln 2) where a sum of squares gains its variance.
 inline constexpr double kChance = 0.8, kChanceBits = 0.58;
+inline constexpr size_t kFreeGroups = 5;
 
 // Of gini, along the class whose order of the groups gains most: with two classes that is the impurity.
 inline double chance_spread(std::span<const int64_t> x, int64_t total) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "categorical.hpp"
 #include "kernels.hpp"
 
 namespace treefold {
@@ -64,12 +65,8 @@ private:
             categories_[k] = category;
         }
         categories_.resize(groups_.size());
-        if (node_.rules.min_samples_category > 1 && groups_.size() > 2) {
-            std::vector<int64_t> unused;
-            allowance_ =
-                static_cast<double>(groups_.size() - 2) *
-                node_.target.chance_gain(node_.totals, node_.context, node_.variance, unused);
-        }
+        std::vector<int64_t> unused;
+        allowance_ = allowance_for(node_, groups_.size(), unused);
     }
 
     // Equal means move together; if all are equal the lowest category goes alone.

@@ -160,7 +160,7 @@ public:
         return class_quality(criterion, x_left, x_right, context.parent_entropy, logs, allowance);
     }
 
-    // What the best set of categories gains by chance, per group of them beyond the second.
+    // What the best set of categories gains by chance, per group of them.
     double chance_gain(const Totals& totals, const Context& context, Scaled,
                        std::vector<int64_t>& scratch) const {
         return class_chance(criterion, scaled(totals.slots.data(), context, scratch), totals.rows);
@@ -323,8 +323,8 @@ public:
                allowance;
     }
 
-    // What the best set of categories gains by chance, per group of them beyond the second: a quality is the node's weight
-    // times the gain, in squared units of the products.
+    // What the best set of categories gains by chance, per group of them: a quality is the node's weight times the gain, in
+    // squared units of the products.
     double chance_gain(const Totals& totals, const Context& context, Scaled variance,
                        std::vector<int64_t>& scratch) const {
         int of_spread = 0, of_weight = 0;

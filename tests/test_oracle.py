@@ -24,7 +24,7 @@ from cases import BASE_SEED, FEW_VALUED, Case, draw_case, draw_rules
 from core_trees import grow_core, make_source, make_sparse_rows, make_table, read_tree
 from reference.audit import audit_tree
 from reference.columns import MISSING
-from reference.grower import Rules, grow
+from reference.grower import Rules, grow, node_splits
 from reference.pruning import node_costs, pruning_path
 from reference.routing import apply, grow_tree, visited_nodes
 from reference.statistics import class_bits
@@ -77,6 +77,22 @@ def assert_identical(expected, actual, case: Case) -> None:
 
 def none_for_nan(value):
     return None if isinstance(value, float) and isnan(value) else value
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_core_allows_for_chance_as_the_twin_does(criterion):
+    """More than five groups of categories, rare ones beside them."""
+    rng = random.Random(f"chance {criterion} {BASE_SEED}")
+    n_charged = 0
+    for _ in range(60):
+        kinds = ["ten categories", "many categories", "few", "continuous"]
+        case = draw_case(rng, criterion, n_rows=rng.randint(24, 40), kinds=kinds)
+        case = case.with_rules(min_samples_category=rng.choice([2, 2, 3]), max_depth=2)
+        assert_core_agrees(case)
+        problem = case.problem
+        splits = node_splits(grow(problem)[0], problem)
+        n_charged += any(split.allowance > 0 for split in splits)
+    assert n_charged > 20
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

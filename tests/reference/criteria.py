@@ -78,7 +78,7 @@ CHANCE, CHANCE_BITS = 0.8, 0.58
 
 
 def chance_gain(criterion: str, total: Vector, node_impurity: float, additive: Additive) -> float:
-    """What the best set of categories gains by chance, per group of them beyond the second.
+    """What the best set of categories gains by chance, per group of them.
 
     Where there is nothing to find, the means of k groups vary as much as single rows do, and of
     k normal numbers the best division in two explains 2 / pi of the spread; of few rows each
