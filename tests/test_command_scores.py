@@ -62,14 +62,14 @@ def assert_sound(found: dict[str, Any]) -> None:
 
 def test_trees_without_a_split_have_an_auc_of_one_half(tmp_path: Path) -> None:
     path = make(tmp_path / "noise.csv", y=RANDOM.choice(["u", "v"], N_ROWS))
-    for found in (
-        fit_json(path, "y"),
-        fit_json(find("avengers.csv"), "Current?"),
-    ):
-        assert_sound(found)
-        assert found["chosen"]["leaves"] == 1
-        rows = found["scores"]["rows"]  # a nested choice may have splits
-        assert (rows["cross_validation"]["AUC"], rows["baseline"]["AUC"]) == (0.5, 0.5)
+    found = fit_json(path, "y")
+    assert_sound(found)
+    assert found["chosen"]["leaves"] == 1
+    rows = found["scores"]["rows"]  # a nested choice may have splits
+    assert (rows["cross_validation"]["AUC"], rows["baseline"]["AUC"]) == (0.5, 0.5)
+    found = fit_json(find("avengers.csv"), "Current?")
+    assert_sound(found)
+    assert found["scores"]["rows"]["baseline"]["AUC"] == 0.5
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "accuracy", "balanced_accuracy"])

@@ -240,7 +240,8 @@ def test_categories_of_any_kind_come_back(kind: str) -> None:
     labels = LABELS[kind]
     is_array = isinstance(labels, np.ndarray)
     X = labels.reshape(-1, 1) if is_array else pd.DataFrame({"c": pd.Categorical(labels)})
-    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 2.0, 4.0])
+    tree = DecisionTreeRegressor(categorical_features=[0], min_samples_category=1)
+    model = tree.fit(X, [1.0, 2.0, 4.0])
     assert model.get_n_leaves() == len(set(labels))
     twin = load_bytes(dump_bytes(model))
     assert_array_equal(model.predict(X), twin.predict(X))

@@ -146,7 +146,8 @@ def test_categories_that_all_go_other_ways():
     X = rng.integers(0, 2, (n_rows, 3)).astype(float)
     X[:, 0] = np.arange(n_rows) % 255
     X[rng.random(n_rows) < 0.05, 0] = np.nan
-    work = Workbench(X, rng.integers(0, 2, n_rows), categorical=[0], params={"max_depth": 2})
+    params = {"max_depth": 2, "min_samples_category": 1}
+    work = Workbench(X, rng.integers(0, 2, n_rows), categorical=[0], params=params)
     member_of = rng.integers(0, n_members, n_rows)
     row_sets = [np.flatnonzero(member_of == member) for member in range(n_members)]
     together = work.assert_as_alone(row_sets, "folds")

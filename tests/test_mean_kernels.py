@@ -5,6 +5,7 @@ import pytest
 
 import treefold
 
+pytestmark = pytest.mark.filterwarnings("ignore::treefold.CardinalityWarning")
 ARRAYS = ["children_left", "children_right", "feature", "threshold", "missing_go_to_left"]
 ARRAYS += ["float32_side", "n_node_samples", "weighted_n_node_samples", "value"]
 ARRAYS += ["category_begin", "category_words"]

@@ -276,9 +276,9 @@ def test_every_dialect_says_the_same(dialect: str, name: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["postgres", "mysql", "bigquery", "snowflake", "spark", "tsql"])
 def test_every_dialect_quotes_names_and_labels(dialect: str) -> None:
-    y = np.array(ODD_NAMES)
-    columns = dict(zip(ODD_NAMES, np.eye(len(y)), strict=True))
-    for frame in (pd.DataFrame(columns), pd.DataFrame({"c": ODD_NAMES})):
+    y = np.array(ODD_NAMES * 2)
+    columns = dict(zip(ODD_NAMES, np.tile(np.eye(len(ODD_NAMES)), 2), strict=True))
+    for frame in (pd.DataFrame(columns), pd.DataFrame({"c": ODD_NAMES * 2})):
         model = DecisionTreeClassifier().fit(frame, y)
         query = export_sql(model, dialect=dialect, table="t")
         again = sqlglot.transpile(query, read=dialect, write="duckdb")

@@ -122,6 +122,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     if options.nested:
         _tell_nesting(result, found)
     if chosen.times:
+        found["order"] = None  # how time matters is said instead
         _tell_time(study, result, table, chosen.times, found)
     else:
         _tell_order(study, options, result, found)
