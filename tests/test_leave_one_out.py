@@ -107,8 +107,8 @@ def test_rows_of_few_values_are_left_out_together(criterion):
 def test_rows_of_many_categories_are_left_out_together(criterion):
     """A category that loses a row may be a rare one; more than five groups are charged."""
     kinds = ["ten categories", "many categories", "few", "continuous"]
-    for case in draw_cases("categories", criterion, 12, n_rows=36, kinds=kinds):
-        case = case.with_rules(min_samples_category=2)
+    for drawn in draw_cases("categories", criterion, 12, n_rows=36, kinds=kinds):
+        case = drawn.with_rules(min_samples_category=2)
         assert_same(replace(case, weights=None, multipliers=None))
         assert_same(case)
 
