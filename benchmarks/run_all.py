@@ -20,6 +20,7 @@ PEERS = (
     "command",
 )
 SCRIPTS = (*(f"peers.{name}" for name in PEERS), "papers.cross_validation", "papers.batched_lazy")
+SCRIPTS += ("many_categories",)
 
 
 def main() -> None:
