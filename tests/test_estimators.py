@@ -21,13 +21,14 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from treefold import DecisionTreeClassifier, DecisionTreeRegressor
+from treefold import DecisionTreeClassifier, DecisionTreeRegressor, ParameterError
 from treefold.threads import effective_n_jobs
 
 IRIS = load_iris()
 CANCER = load_breast_cancer()
 DIABETES = load_diabetes()
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
+LATER = ("splitter", "monotonic_cst", "min_samples_category")  # parameters
 
 
 @parametrize_with_checks(
@@ -69,8 +70,42 @@ def test_parameters_and_defaults_are_those_of_scikit_learn() -> None:
         (DecisionTreeRegressor(), sklearn.tree.DecisionTreeRegressor()),
     ):
         expected = {**theirs.get_params(), **ours_only}
-        del expected["splitter"], expected["monotonic_cst"]
         assert expected == ours.get_params()
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_code_that_names_the_splitter_of_scikit_learn_runs_unchanged(tree: Any) -> None:
+    named = tree(splitter="best", monotonic_cst=None).fit(IRIS.data, IRIS.target)
+    plain = tree().fit(IRIS.data, IRIS.target)
+    assert named.get_params() == plain.get_params() == clone(named).get_params()
+    assert_array_equal(named.tree_.threshold, plain.tree_.threshold)
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"splitter": "random"}, "splitter='random' is not available in {}: .*every threshold"),
+        ({"splitter": "worst"}, "'splitter' parameter of {} must be 'best'. Got 'worst' instead"),
+        ({"splitter": None}, "'splitter' parameter of {} must be 'best'. Got None instead"),
+        ({"monotonic_cst": [1, 0, 0, 0]}, r"monotonic_cst=\[1, 0, 0, 0\] is not available in {}"),
+    ],
+)
+def test_random_splits_and_monotonic_constraints_are_refused_by_name(
+    tree: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message.format(tree.__name__)):
+        tree(**options).fit(IRIS.data, IRIS.target)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_a_pickle_of_an_earlier_version_has_the_parameters_that_came_later(tree: Any) -> None:
+    state = tree(max_depth=2).fit(IRIS.data, IRIS.target).__getstate__()
+    old = {name: value for name, value in state.items() if name not in LATER}
+    model = tree.__new__(tree)
+    model.__setstate__(old)
+    assert model.get_params() == tree(max_depth=2).get_params()
+    assert clone(model).fit(IRIS.data, IRIS.target).get_depth() == 2
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])

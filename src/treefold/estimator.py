@@ -7,6 +7,7 @@ estimator, so that an error or an interrupt leaves it as it was.
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +51,13 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _get_param_names(cls) -> Any:
         """Read the signature of a class once; scikit-learn reads it for every clone."""
         return super()._get_param_names()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the state of a pickle; parameters that its version did not have get defaults."""
+        lacking = set(self._get_param_names()) - state.keys()
+        known = signature(type(self).__init__).parameters if lacking else {}
+        defaults = {name: known[name].default for name in lacking}
+        super().__setstate__({**defaults, **state})
 
     @abstractmethod
     def _read_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:

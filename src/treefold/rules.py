@@ -59,6 +59,7 @@ def _is_finite(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Check] = {
+    "splitter": (lambda v: isinstance(v, str) and v == "best", "'best'"),
     "max_depth": (lambda v: v is None or is_whole(v, 1), "an int of at least 1, or None"),
     "min_samples_split": (
         lambda v: is_whole(v, 2) or _is_fraction(v),
@@ -99,6 +100,7 @@ def check_parameters(estimator: Any, criteria: tuple[str, ...]) -> None:
     """Refuse parameters that have no meaning, in one place and before anything else."""
     owner = type(estimator).__name__
     _check_criterion(estimator.criterion, criteria, owner)
+    _refuse_what_only_scikit_learn_has(estimator, owner)
     for name, (is_valid, wanted) in _CHECKS.items():
         value = getattr(estimator, name)
         if not is_valid(value):
@@ -111,6 +113,23 @@ def check_parameters(estimator: Any, criteria: tuple[str, ...]) -> None:
         raise ParameterError(
             f"The 'class_weight' parameter of {owner} must be 'balanced', a dict of class label "
             f"to weight, or None. Got {class_weight!r} instead."
+        )
+
+
+def _refuse_what_only_scikit_learn_has(estimator: Any, owner: str) -> None:
+    """Say of parameters that exist for scikit-learn's sake what cannot be had by them."""
+    instead = "scikit-learn's tree of the same name has them."
+    splitter, constraints = estimator.splitter, estimator.monotonic_cst
+    if isinstance(splitter, str) and splitter == "random":
+        raise ParameterError(
+            f"splitter='random' is not available in {owner}: treefold tries every threshold, and "
+            "equal splits are told apart by rule, so that a tree is always the same. Leave it at "
+            f"'best' (max_features draws columns), or, for random thresholds, {instead}"
+        )
+    if constraints is not None:
+        raise ParameterError(
+            f"monotonic_cst={constraints!r} is not available in {owner}: treefold grows trees "
+            f"without monotonic constraints. Leave it at None; {instead}"
         )
 
 

@@ -22,6 +22,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
     ----------
     criterion : {"gini", "entropy", "log_loss", "gain_ratio"}, default="gini"
         What a split is judged by. "log_loss" is another name for "entropy".
+    splitter : {"best"}, default="best"
+        scikit-learn's name for a search through all splits: the only one here.
     max_depth : int, default=None
         Largest depth; None for no limit.
     min_samples_split : int or float, default=2
@@ -53,6 +55,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         a category dtype.
     n_jobs : int, default=None
         Threads. None means one (or what `joblib.parallel_config` says), -1 all cores.
+    monotonic_cst : None, default=None
+        scikit-learn's name for monotonic constraints, which there are none of here.
 
     Attributes
     ----------
@@ -84,6 +88,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -98,8 +103,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
+        monotonic_cst: None = None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -114,6 +121,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
         self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.monotonic_cst = monotonic_cst
 
     def _read_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
         return read_class_target(y, sample_weight, self.class_weight, n_rows, type(self).__name__)
@@ -212,6 +220,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
     ----------
     criterion : {"squared_error"}, default="squared_error"
         What a split is judged by. "friedman_mse" is accepted as another name for it.
+    splitter : {"best"}, default="best"
+        scikit-learn's name for a search through all splits: the only one here.
     max_depth : int, default=None
         Largest depth; None for no limit.
     min_samples_split : int or float, default=2
@@ -241,6 +251,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         a category dtype.
     n_jobs : int, default=None
         Threads. None means one (or what `joblib.parallel_config` says), -1 all cores.
+    monotonic_cst : None, default=None
+        scikit-learn's name for monotonic constraints, which there are none of here.
 
     Attributes
     ----------
@@ -267,6 +279,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         self,
         *,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -280,8 +293,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         min_samples_category: int = 2,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
+        monotonic_cst: None = None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -295,6 +310,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         self.min_samples_category = min_samples_category
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.monotonic_cst = monotonic_cst
 
     def _read_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
         return read_real_target(y, sample_weight, n_rows, type(self).__name__)
