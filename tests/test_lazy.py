@@ -337,6 +337,7 @@ FEW = {"n_estimators": 3, "random_state": 0}
 BAGGED = [BaggingClassifier, BaggingRegressor, LazyBaggingClassifier, LazyBaggingRegressor]
 MODELS = [LazyDecisionTreeClassifier(), LazyDecisionTreeRegressor()]
 MODELS += [kind(**FEW, bootstrap=is_drawn) for kind in BAGGED for is_drawn in (True, False)]
+MODELS += [kind(**FEW, max_samples=0.7) for kind in BAGGED]
 
 
 def list_checks():

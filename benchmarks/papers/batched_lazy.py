@@ -113,7 +113,7 @@ def open_rows(bags: Bags, rows: Rows) -> _native.Source:
 def answer_eagerly(bags: Bags, rows: Rows) -> Work:
     """DT: grow everything, then ask."""
     work, source = Work(), open_rows(bags, rows)
-    for tree in bags.grow(1, work):
+    for tree, _, _ in bags.grow(1, work):
         tree.apply(source, 1)
     return work
 

@@ -18,6 +18,7 @@ from treefold import _native
 from treefold.bags import Bags, Work
 from treefold.ballot import Ballot
 from treefold.ensemble import BaseEnsemble
+from treefold.out_of_bag import OutOfBag
 from treefold.table import Table, named_columns
 from treefold.threads import effective_n_jobs
 
@@ -30,7 +31,7 @@ class LazyEnsemble(BaseEnsemble):
     strategy: str
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Encode the data and keep them; no tree is grown.
+        """Encode the data and keep them; nothing is grown, unless `oob_score` asks for it.
 
         Parameters
         ----------
@@ -55,7 +56,13 @@ class LazyEnsemble(BaseEnsemble):
         bags = self._open(X, y, sample_weight)
         # Kept until rows ask: the caller may change y, the weights and class_weight before that.
         bags = replace(bags, target=bags.target.own(), tree=deepcopy(bags.tree))
-        return self._remember(bags, _bags=bags, _work=Work())
+        work, facts = Work(), {}
+        if self.oob_score:
+            left_out = OutOfBag(bags, self.voting)
+            for values, rows in bags.ask_left_out(effective_n_jobs(self.n_jobs), work):
+                left_out.add(values, rows)
+            facts = left_out.summarise()
+        return self._remember(bags, _bags=bags, _work=work, **facts)
 
     def _check_own(self) -> None:
         super()._check_own()

@@ -44,9 +44,9 @@ class Ballot:
             total = self._change_unit(values, place, ~np.isfinite(total[:, 0]))
         self._total[place] = total
 
-    def count(self, n_trees: int) -> NDArray[np.float64]:
-        """Give the mean over the trees."""
-        mean: NDArray[np.float64] = self._total / n_trees
+    def count(self, n_trees: int | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the mean over the trees: as many for all rows, or a number for each."""
+        mean: NDArray[np.float64] = self._total / np.reshape(n_trees, (-1, 1))
         if self._is_scaled.any():
             rows = np.flatnonzero(self._is_scaled)
             with np.errstate(over="ignore"):  # by the last bit of a mean of largest numbers

@@ -11,7 +11,7 @@ from treefold import _native
 from treefold.bags import Bags, Work
 from treefold.estimator import BaseDecisionTree
 from treefold.exceptions import ParameterError
-from treefold.rules import check_parameters, draw_seed, is_whole
+from treefold.rules import check_parameters, draw_seed, is_fraction, is_whole
 from treefold.schema import Schema
 from treefold.table import encode, open_rows
 from treefold.target import Target
@@ -20,6 +20,7 @@ from treefold.threads import effective_n_jobs
 __all__ = ["BaseEnsemble", "ClassAnswers", "NumberAnswers"]
 
 _VOTING = ("soft", "hard")
+_OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
 class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
@@ -28,22 +29,29 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
     _tree: type[BaseDecisionTree]
     n_estimators: int = 1
     bootstrap: bool = False
+    max_samples: float | None = None
+    oob_score: bool = False
+    warm_start: bool = False
     voting: str = "soft"
 
     def _open(self, X: Any, y: Any, sample_weight: Any, n_threads: int | None = None) -> Bags:
         """Read everything that `fit` is given; nothing is grown, and nothing changed."""
         tree = self._make_tree()
-        draws = self.bootstrap or self.max_features is not None
-        seed = draw_seed(self.random_state) if draws else 0
+        seed = self._choose_seed()
         n_threads = effective_n_jobs(self.n_jobs) if n_threads is None else n_threads
         table = encode(X, self.categorical_features, n_threads)
         plain = self._make_tree()
         if hasattr(plain, "class_weight"):
             plain.class_weight = None  # depends on the rows of each bag
         target = self._name_owner(plain, lambda: plain._read_target(y, sample_weight, table.n_rows))
-        bags = Bags(table, target, tree, seed, self.n_estimators, self.bootstrap)
+        size = self.max_samples
+        bags = Bags(table, target, tree, seed, self.n_estimators, self.bootstrap, size)
         bags.make_member(0)  # raises what has no meaning
         return bags
+
+    def _choose_seed(self) -> int:
+        drawn = self.bootstrap or not (self.max_features is None and self.max_samples is None)
+        return draw_seed(self.random_state) if drawn else 0
 
     def _make_tree(self) -> BaseDecisionTree:
         """Make the tree whose parameters all trees have; raises if they have no meaning."""
@@ -77,12 +85,28 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
                 f"The 'n_estimators' parameter of {owner} must be an int of at least 1. "
                 f"Got {self.n_estimators!r} instead."
             )
-        if not isinstance(self.bootstrap, bool | np.bool_):
+        for name in ("bootstrap", "oob_score", "warm_start"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ParameterError(
+                    f"The {name!r} parameter of {owner} must be a bool. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+        size = self.max_samples
+        if not (size is None or is_whole(size, 1) or is_fraction(size)):
             raise ParameterError(
-                f"The 'bootstrap' parameter of {owner} must be a bool. "
-                f"Got {self.bootstrap!r} instead."
+                f"The 'max_samples' parameter of {owner} must be an int of at least 1, a float in "
+                f"the range (0.0, 1.0] or None. Got {size!r} instead."
             )
+        self._check_out_of_bag()
         self._check_choice("voting", _VOTING)
+
+    def _check_out_of_bag(self) -> None:
+        for name, value in (("bootstrap", True), ("warm_start", False)):
+            if self.oob_score and getattr(self, name) != value:
+                raise ParameterError(
+                    f"Out of bag estimate only available if {name}={value}. Got oob_score=True and "
+                    f"{name}={not value}: change one of them."
+                )
 
     def _check_choice(self, name: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, name)
@@ -99,7 +123,8 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     def _become(self, schema: Schema, classes: NDArray[Any] | None, **facts: Any) -> Self:
         """Turn this into a fitted ensemble."""
-        self.__dict__.pop("feature_names_in_", None)
+        for name in ("feature_names_in_", *_OUT_OF_BAG):
+            self.__dict__.pop(name, None)
         if schema.names is not None:
             self.feature_names_in_ = schema.names
         self.n_features_in_ = schema.n_columns

@@ -189,8 +189,13 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
     n_estimators : int, default=100
         Number of trees.
     bootstrap : bool, default=True
-        Whether each tree has a bag of its own: as many rows as there are, drawn with
-        replacement. A row that is drawn twice has twice the weight.
+        Whether each tree has a bag of its own: rows drawn with replacement. One that is drawn
+        twice has twice the weight. False: all rows, or `max_samples` of them, each once.
+    max_samples : int, float or None, default=None
+        Rows that are drawn for each bag: None for as many as there are, a float for a share of
+        them (of those whose weight is not zero).
+    oob_score : bool, default=False
+        Whether rows are answered by the trees whose bag they are not in, and scored.
     voting : {"soft", "hard"}, default="soft"
         Whether trees give the shares of their leaf, which are averaged, or one vote each, to its
         most frequent class.
@@ -226,6 +231,9 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
         Columns seen in fit.
     feature_names_in_ : ndarray of str
         Names of the columns, if X had any.
+    oob_score_, oob_decision_function_ : float, ndarray
+        With `oob_score`: the accuracy of rows that are out of some bags, and the answers (NaN for
+        rows that are in every bag).
     work_ : dict
         What the last prediction cost: `nodes_grown`, `rows_scanned`, `stack_words` (rows of the
         nodes on one path of a tree, where they are most), `model_words` (0: no tree is kept),
@@ -246,6 +254,8 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
         *,
         n_estimators: int = 100,
         bootstrap: bool = True,
+        max_samples: float | None = None,
+        oob_score: bool = False,
         voting: str = "soft",
         strategy: str = "batched",
         criterion: str = "gini",
@@ -263,6 +273,8 @@ class LazyBaggingClassifier(ClassifierMixin, ClassAnswers, LazyEnsemble):  # typ
     ) -> None:
         self.n_estimators = n_estimators
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
         self.voting = voting
         self.strategy = strategy
         self.criterion = criterion
@@ -289,8 +301,13 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
     n_estimators : int, default=100
         Number of trees.
     bootstrap : bool, default=True
-        Whether each tree has a bag of its own: as many rows as there are, drawn with
-        replacement. A row that is drawn twice has twice the weight.
+        Whether each tree has a bag of its own: rows drawn with replacement. One that is drawn
+        twice has twice the weight. False: all rows, or `max_samples` of them, each once.
+    max_samples : int, float or None, default=None
+        Rows that are drawn for each bag: None for as many as there are, a float for a share of
+        them (of those whose weight is not zero).
+    oob_score : bool, default=False
+        Whether rows are answered by the trees whose bag they are not in, and scored.
     strategy : {"batched", "single"}, default="batched"
         Whether all rows that are predicted together are one batch, whose nodes are grown once, or
         each row grows its own path. The predictions are the same.
@@ -317,6 +334,9 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
         Columns seen in fit.
     feature_names_in_ : ndarray of str
         Names of the columns, if X had any.
+    oob_score_, oob_prediction_ : float, ndarray
+        With `oob_score`: the R2 of rows that are out of some bags, and the answers (NaN for
+        rows that are in every bag).
     work_ : dict
         What the last prediction cost: `nodes_grown`, `rows_scanned`, `stack_words` (rows of the
         nodes on one path of a tree, where they are most), `model_words` (0: no tree is kept),
@@ -337,6 +357,8 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
         *,
         n_estimators: int = 100,
         bootstrap: bool = True,
+        max_samples: float | None = None,
+        oob_score: bool = False,
         strategy: str = "batched",
         criterion: str = "squared_error",
         max_depth: int | None = None,
@@ -352,6 +374,8 @@ class LazyBaggingRegressor(RegressorMixin, NumberAnswers, LazyEnsemble):  # type
     ) -> None:
         self.n_estimators = n_estimators
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
         self.strategy = strategy
         self.criterion = criterion
         self.max_depth = max_depth

@@ -18,7 +18,8 @@ from treefold.exceptions import ParameterError, warn
 from treefold.target import Target
 
 __all__ = ["PATH_PARAMETERS", "UNLIMITED_DEPTH", "Cell"]
-__all__ += ["check_parameters", "draw_seed", "is_whole", "make_cell", "make_rules"]
+__all__ += ["check_parameters", "draw_seed", "is_fraction", "is_whole"]
+__all__ += ["make_cell", "make_rules"]
 
 PATH_PARAMETERS = (
     "max_depth",
@@ -50,7 +51,8 @@ def _is_real(value: Any, low: float, high: float = math.inf) -> bool:
         return False
 
 
-def _is_fraction(value: Any) -> bool:
+def is_fraction(value: Any) -> bool:
+    """Whether a parameter is a share, of more than nothing."""
     return not isinstance(value, Integral) and _is_real(value, 0.0, 1.0) and float(value) > 0
 
 
@@ -62,11 +64,11 @@ _CHECKS: dict[str, Check] = {
     "splitter": (lambda v: isinstance(v, str) and v == "best", "'best'"),
     "max_depth": (lambda v: v is None or is_whole(v, 1), "an int of at least 1, or None"),
     "min_samples_split": (
-        lambda v: is_whole(v, 2) or _is_fraction(v),
+        lambda v: is_whole(v, 2) or is_fraction(v),
         "an int of at least 2, or a float in the range (0.0, 1.0]",
     ),
     "min_samples_leaf": (
-        lambda v: is_whole(v, 1) or (_is_fraction(v) and v < 1.0),
+        lambda v: is_whole(v, 1) or (is_fraction(v) and v < 1.0),
         "an int of at least 1, or a float in the range (0.0, 1.0)",
     ),
     "min_weight_fraction_leaf": (
@@ -78,7 +80,7 @@ _CHECKS: dict[str, Check] = {
             v is None
             or (isinstance(v, str) and v in ("sqrt", "log2"))
             or is_whole(v, 1)
-            or _is_fraction(v)
+            or is_fraction(v)
         ),
         "an int of at least 1, a float in the range (0.0, 1.0], 'sqrt', 'log2' or None",
     ),

@@ -74,10 +74,20 @@ def goes_left(node: Node, question: Question, problem: Problem) -> bool:
     return value <= node.split.threshold
 
 
-def draw_counts(seed: int, tree: int, n_rows: int) -> list[int]:
-    """How often each row is drawn into a bag."""
-    bag = draws.mix((draws.root_key(seed, tree) + 3) & draws.MASK)
+def draw_counts(seed: int, tree: int, n_rows: int, n_drawn: int | None = None) -> list[int]:
+    """How often each row is drawn into a bag, of as many draws as there are rows by default."""
     counts = [0] * n_rows
-    for k in range(n_rows):
-        counts[draws.mix(bag ^ draws.mix(k + 1)) * n_rows >> 64] += 1
+    for draw in list_draws(seed, tree, n_rows if n_drawn is None else n_drawn):
+        counts[draw * n_rows >> 64] += 1
     return counts
+
+
+def draw_rows(seed: int, tree: int, n_rows: int, n_drawn: int) -> list[int]:
+    """Which rows are in a bag that is drawn without replacement: those of the lowest draws."""
+    every = list_draws(seed, tree, n_rows)
+    return sorted(sorted(range(n_rows), key=every.__getitem__)[:n_drawn])
+
+
+def list_draws(seed: int, tree: int, n_draws: int) -> list[int]:
+    bag = draws.mix((draws.root_key(seed, tree) + 3) & draws.MASK)
+    return [draws.mix(bag ^ draws.mix(k)) for k in range(1, n_draws + 1)]

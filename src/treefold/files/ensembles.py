@@ -23,11 +23,13 @@ def ensemble_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
         del state["schema"]  # of all trees the same
         trees.append(state)
     schema = schema_to_state(model._schema)
+    known = {"oob_score": getattr(model, "oob_score_", None), "seed": getattr(model, "_seed", None)}
     return {
         "max_features": int(model.estimators_[0].max_features_),
         "schema": encode(schema, "schema", arrays),
         "trees": encode(trees, "trees", arrays),
         "work": encode(model.work_, "work", arrays),
+        **{name: encode(value, name, arrays) for name, value in known.items() if value is not None},
     }
 
 
@@ -54,5 +56,10 @@ def become_ensemble(
     counts = take(state, "work", dict)
     work = Work()
     work.counts = {name: take_count(counts, name, 0, _LARGEST) for name in counts}
+    facts: dict[str, Any] = {"_work": work}
+    if "seed" in state:  # files of earlier versions have none
+        facts["_seed"] = take_count(state, "seed", 0, _LARGEST)
+    if "oob_score" in state:
+        facts["oob_score_"] = take(state, "oob_score", float)
     fitted = [model._make_unchecked()._become(tree, classes, max_features) for tree in trees]
-    return model._become(trees[0].schema, classes, estimators_=fitted, _work=work)
+    return model._become(trees[0].schema, classes, estimators_=fitted, **facts)
