@@ -81,6 +81,24 @@ def read_rows(page: Path, begin: str) -> list[set[str]]:
     return [{cell.strip() for cell in line.split("|")} for line in lines if line.startswith("|")]
 
 
+FIRST_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
+FIRST_PAGES += sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+_INTERNAL = r"famil(y|ies)|demands?|contracts?|members?|strat(um|a)|bars?|forks?|plants?|stems?"
+
+
+@pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.name)
+def test_the_first_pages_use_no_words_of_the_internals(page: Path) -> None:
+    text = re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8"))  # where links lead to
+    found = re.findall(rf"(?i).*\b(?:{_INTERNAL})\b.*", text)
+    assert not found, found
+
+
+def test_the_readme_begins_with_a_csv_file_and_pandas() -> None:
+    code = next(each for each in read_snippets(FIRST_PAGES[0]) if each.language == "python").code
+    assert "pd.read_csv(" in code
+    assert len([line for line in code.splitlines() if line]) <= 10
+
+
 def test_the_numbers_of_the_readme_are_those_of_the_benchmarks() -> None:
     measured = read_rows(ROOT / "docs" / "benchmarks.md", "## Numbers")
     evidence = read_rows(ROOT / "README.md", "## Evidence")[2:]
