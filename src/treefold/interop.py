@@ -1,4 +1,4 @@
-"""treefold's tree as scikit-learn's.
+"""treefold's tree as scikit-learn's, and what scikit-learn's functions ask of a tree.
 
 scikit-learn compares float32(x) <= threshold, treefold x <= threshold. Rounding keeps order, so the
 two can differ only for values x that round to c = float32(threshold). Let `below` and `above` be
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from treefold.exceptions import ConversionError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from treefold.model import Tree
 
-__all__ = ["to_sklearn"]
+__all__ = ["average_out", "refuse_special", "to_sklearn"]
 
 LEFT, RIGHT, COINCIDE = 0, 1, 2  # Float32Side in the core
 _SHARED_PARAMETERS = (
@@ -44,7 +46,7 @@ def to_sklearn(estimator: Any) -> Any:
     import sklearn.tree  # noqa: PLC0415 - only here
 
     tree: Tree = estimator.tree_
-    _refuse_columns(tree)
+    refuse_special(tree, "encode the column before fitting.")
     _refuse_coincidence(tree)
     parameters = estimator.get_params(deep=False)
     shared = {name: parameters[name] for name in _SHARED_PARAMETERS if name in parameters}
@@ -64,9 +66,12 @@ def to_sklearn(estimator: Any) -> Any:
     return model
 
 
-def _refuse_columns(tree: "Tree") -> None:
+def refuse_special(tree: "Tree", advice: str, only: "Collection[int] | None" = None) -> None:
+    """Refuse a tree that splits columns, or some of them, that do not hold numbers."""
     schema = tree.schema
     for column in schema.special_columns:
+        if only is not None and column not in only:
+            continue
         if column not in schema.categories and schema.families[column] == "empty":
             continue
         if (tree.feature == column).any():
@@ -74,7 +79,7 @@ def _refuse_columns(tree: "Tree") -> None:
             what = "categories" if column in schema.categories else schema.families[column] + "s"
             raise ConversionError(
                 f"{schema.describe(column)} holds {what}, and node {node} splits it. "
-                "scikit-learn's trees split numbers only: encode the column before fitting."
+                f"scikit-learn's trees split numbers only: {advice}"
             )
 
 
@@ -126,3 +131,38 @@ def _move_thresholds(tree: "Tree") -> NDArray[np.float64]:
     neighbour = np.nextafter(nearest, towards)
     moved[is_split] = (nearest.astype(np.float64) + neighbour.astype(np.float64)) / 2
     return moved
+
+
+def average_out(tree: "Tree", grid: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Average the values of the leaves that each line of the grid may reach: partial dependence.
+
+    Where a node splits another column, both sides count, by the weight of their training rows.
+    """
+    timed = [column for column in columns if column not in tree.schema.categories]
+    refuse_special(tree, "give partial_dependence method='brute'.", only=timed)
+    places = {int(column): place for place, column in enumerate(columns)}
+    weights = tree.weighted_n_node_samples
+    shares = {0: np.ones(len(grid))}
+    total = np.zeros(len(grid))
+    for node, column in enumerate(tree.feature):
+        share = shares.pop(node)
+        if column < 0:
+            total += share * tree.value[node, 0, 0]
+            continue
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        part: Any = weights[left] / weights[node]
+        if column in places:
+            part = _go_left(tree, node, grid[:, places[int(column)]])
+        shares[left], shares[right] = share * part, share * (1 - part)
+    return total
+
+
+def _go_left(tree: "Tree", node: int, values: NDArray[Any]) -> NDArray[np.int64]:
+    """Which values of a column, as the caller gave them, go left: 1, else 0."""
+    is_missing = np.array([value is None or value != value for value in values])  # noqa: PLR0124
+    if tree.is_categorical(node):
+        labels = set(tree.categories_left(node))
+        goes_left = np.array([value in labels for value in values])
+    else:
+        goes_left = np.where(is_missing, np.nan, values).astype(np.float64) <= tree.threshold[node]
+    return np.where(is_missing, tree.missing_go_to_left[node] != 0, goes_left).astype(np.int64)

@@ -14,6 +14,7 @@ from scipy import sparse
 from treefold import _native
 from treefold.cuts import show_date, show_number
 from treefold.exceptions import InputError, ModelFileError
+from treefold.interop import refuse_special
 from treefold.schema import Schema
 from treefold.states import schema_from_state, schema_to_state, take, take_array, take_count
 from treefold.table import named_columns, open_rows
@@ -57,6 +58,7 @@ class Tree:
         self._native = native
         self.schema = schema
         self._missing_columns = missing_columns  # those that had missing values at fit
+        self._is_plain: bool | None = None  # True: all splits are of numbers; None: not known
         self._cuts: dict[int, NDArray[np.float64]] = {}  # of columns, rising, as they are asked for
 
     node_count = property(lambda self: self._native.node_count, doc="Number of nodes.")
@@ -64,7 +66,6 @@ class Tree:
     n_features = property(lambda self: self._native.n_features, doc="Number of columns.")
     n_leaves = property(lambda self: self._native.n_leaves, doc="Number of leaves.")
     max_depth = property(lambda self: self._native.max_depth, doc="Depth of the deepest leaf.")
-    n_outputs = property(lambda self: 1, doc="Number of targets: one.")
 
     children_left = property(lambda self: self._native.children_left, doc="-1 in leaves.")
     children_right = property(lambda self: self._native.children_right, doc="-1 in leaves.")
@@ -80,6 +81,19 @@ class Tree:
     missing_go_to_left = property(
         lambda self: self._native.missing_go_to_left, doc="Where missing values go."
     )
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets: one. Code for scikit-learn's trees asks for it before it shows one.
+
+        So a tree whose splits it would take for splits of numbers says here what to use instead.
+        """
+        if self._is_plain is None:
+            refuse_special(
+                self, "use treefold.plot_tree, treefold.export_text, treefold.export_dot."
+            )
+            self._is_plain = True
+        return 1
 
     @property
     def value(self) -> NDArray[np.float64]:

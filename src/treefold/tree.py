@@ -3,10 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
+import sklearn.tree
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from treefold.estimator import BaseDecisionTree
+from treefold.interop import average_out
 from treefold.target import Target, read_class_target, read_real_target
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
@@ -360,3 +362,15 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         array([1.5])
         """
         return self._check_fitted()._native.value[:, 0].take(self.apply(X))
+
+    def _compute_partial_dependence_recursion(
+        self, grid: NDArray[Any], target_features: Any
+    ) -> NDArray[np.float64]:
+        """What `sklearn.inspection.partial_dependence` asks of a tree for numbers."""
+        return average_out(self._check_fitted(), grid, np.asarray(target_features))
+
+
+# scikit-learn's functions that show a tree (plot_tree, export_text, export_graphviz) take instances
+# of its own classes only. Ours have all that these functions read, and inherit nothing.
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)
