@@ -83,7 +83,7 @@ def read_rows(page: Path, begin: str) -> list[set[str]]:
 
 FIRST_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
 FIRST_PAGES += sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-_INTERNAL = r"famil(y|ies)|demands?|contracts?|members?|strat(um|a)|bars?|forks?|plants?|stems?"
+_INTERNAL = r"famil(y|ies)|demands?|contracts?|members?|stratum|strata|bars?|forks?|plants?|stems?"
 
 
 @pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.name)
