@@ -1,6 +1,7 @@
 """`treefold fit`: what it prints, and what its options change."""
 
 import json
+import shlex
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,16 @@ def test_the_result_is_the_same_for_any_number_of_threads_and_for_parquet(tmp_pa
 def test_another_seed_makes_other_folds(found: dict[str, Any]) -> None:
     other = fit_json(LOANS, "default", "--cv", 5, "--seed", 7)
     assert other["scores"] != found["scores"]
+
+
+def test_the_next_command_repeats_what_shapes_the_model(tmp_path: Path) -> None:
+    path = make_data(tmp_path / "data.csv", leak=np.arange(ROWS) % 7)
+    given = ["--positive", "no", "--drop", "leak", "--categorical", "a", "--cv", "3", "--seed", "5"]
+    given += ["--rule", "best", "--max-depth", "2", "--no-nested"]
+    idle = ["--test", path, "--report", tmp_path / "r.html", "--jobs", 1, "--json"]
+    words = shlex.split(fit_json(path, "y", *given, *idle)["next"])
+    assert words[:3] == ["treefold", "fit", str(path)]
+    assert sorted(words[3:]) == sorted(["--target", "y", *given, "--model", "model.treefold"])
 
 
 def test_no_threshold_is_suggested_for_a_tree_without_a_split(tmp_path: Path) -> None:

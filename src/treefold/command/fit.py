@@ -5,7 +5,7 @@ import shlex
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from treefold.command.folds import make_folds
 from treefold.command.leakage import find_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
-from treefold.command.options import FitOptions
+from treefold.command.options import FitOptions, word_fit
 from treefold.command.order import check_order, score_in_time, word_order
 from treefold.command.outputs import check_outputs, printed, written_together
 from treefold.command.reading import name_file, open_rows, read_table
@@ -40,6 +40,7 @@ from treefold.table import Table
 __all__ = ["run_fit"]
 
 _WIDTH = 100  # where there is no terminal
+_NOT_AGAIN = ("test", "report", "jobs", "json")  # what a model that is kept does not need
 
 
 @dataclass(slots=True)
@@ -221,8 +222,8 @@ def _suggest(found: dict[str, Any], options: FitOptions) -> str:
     """The command that people need next."""
     data = options.data if options.data != "-" else "DATA"
     if options.model is None:
-        command = ["treefold", "fit", data, "--target", options.target, "--model", "model.treefold"]
-        return shlex.join(command)
+        wanted = replace(options, data=data, model=Path("model.treefold"))
+        return word_fit(wanted, _NOT_AGAIN)
     command = ["treefold", "predict", str(options.model), data]
     thresholds = found["thresholds"]
     if thresholds is not None:

@@ -1,10 +1,13 @@
 """What was asked: the options of each command, as plain values."""
 
-from dataclasses import dataclass
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
 __all__ = ["ClassWeight", "FitOptions", "Format", "PredictOptions", "Rule", "Task"]
+__all__ += ["word_fit"]
 
 
 class Task(StrEnum):
@@ -66,6 +69,23 @@ class FitOptions:
     seed: int = 0
     jobs: int = -1
     json: bool = False
+
+
+def word_fit(options: FitOptions, left_out: Collection[str]) -> str:
+    """Word the command that was given, without the options that are left out."""
+    words = ["treefold", "fit", options.data]
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.name == "data" or one.name in left_out or value == one.default:
+            continue
+        name = f"--{one.name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(name if value else f"--no-{one.name}")
+        elif isinstance(value, tuple):
+            words += [word for item in value for word in (name, item)]
+        else:
+            words += [name, str(value)]
+    return shlex.join(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,18 @@
 """What `--report` does: the findings of a fit as one HTML file."""
 
 import hashlib
-import shlex
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from treefold.command.findings import Result
 from treefold.command.mistakes import UserError
-from treefold.command.options import FitOptions
+from treefold.command.options import FitOptions, word_fit
 from treefold.reporting import list_missing
 from treefold.table import Table
 
 __all__ = ["check_report", "make_report"]
 
-_NOT_ASKED = ("data", "jobs", "json")  # what does not change the model
+_NOT_ASKED = ("jobs", "json")  # what does not change the model
 
 
 def check_report(options: FitOptions) -> None:
@@ -36,7 +34,7 @@ def make_report(result: Result, table: Table, found: dict[str, Any], options: Fi
 
     read = found["read"]
     card = Card(
-        command=_word_command(options),
+        command=word_fit(options, _NOT_ASKED),
         seed=str(options.seed),
         data=f"{read['file']}: {read['rows']:,} rows, {read['columns']:,} columns ({read['kind']})",
         data_hash=_hash_file(options.data),
@@ -51,20 +49,3 @@ def _hash_file(name: str) -> str:
         return "not known: the data came from stdin"
     with Path(name).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _word_command(options: FitOptions) -> str:
-    """The command that makes this model again."""
-    words = ["treefold", "fit", options.data]
-    for one in fields(options):
-        value = getattr(options, one.name)
-        if one.name in _NOT_ASKED or value == one.default:
-            continue
-        name = f"--{one.name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(name if value else f"--no-{one.name}")
-        elif isinstance(value, tuple):
-            words += [word for item in value for word in (name, item)]
-        else:
-            words += [name, str(value)]
-    return shlex.join(words)
