@@ -136,6 +136,21 @@ def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
     assert report(tmp_path, model).raw == report(tmp_path, model).raw
 
 
+@pytest.mark.usefixtures("no_drawing")
+def test_like_notes_are_one(tmp_path: Path) -> None:
+    lines = ["y,a,b,c"]
+    kinds = ["large"] * 80 + ["rare"] * 3 + ["few"] * 5
+    for place, kind in enumerate(kinds):
+        gap = "" if place % 2 else place
+        lines.append(f"{kind},{place % 7},{gap},{gap}")
+    data = write(tmp_path / "data.csv", *lines)
+    fit(data, "y", "--cv", 3, "--report", tmp_path / "out.html")
+    text = read(tmp_path / "out.html").text
+    assert text.count("Classes of few rows: “rare” (3 rows), “few” (5 rows).") == 1
+    assert text.count("Missing in many rows: “b” (50%), “c” (50%).") == 1
+    assert text.count("rests on little") == 1
+
+
 # Hostile data -----------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ _ROWS = {
 _NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves", "n_rows"}
 _SHARES = {"accuracy", "balanced accuracy"}
 _SMALL_CLASS, _MUCH_MISSING, _FEW_ROWS = 30, 0.3, 200
+_LISTED = 12  # in a note
 
 
 def describe_answer(material: Material) -> dict[str, Any]:
@@ -174,22 +175,37 @@ def _note_data(material: Material) -> list[str]:
     notes = []
     if n_rows < _FEW_ROWS:
         notes.append(f"There are {count(n_rows, 'row')} only: scores and splits will vary a lot.")
-    for label, number in found["target"].get("classes", {}).items():
-        if number < _SMALL_CLASS:
-            notes.append(
-                f"Class “{clean(label, 60)}” has {count(int(number), 'row')}: "
-                "what is said of it rests on little."
-            )
-    for column, share in found["missing"].items():
-        if share > _MUCH_MISSING:
-            notes.append(f"“{clean(column, 60)}” is missing in {share:.0%} of the rows.")
+    small = {
+        f"“{clean(label, 60)}” ({count(int(number), 'row')})": number
+        for label, number in found["target"].get("classes", {}).items()
+        if number < _SMALL_CLASS
+    }
+    if small:
+        listed = _list(sorted(small, key=small.__getitem__))
+        notes.append(f"Classes of few rows: {listed}. What is said of them rests on little.")
+    gaps = [
+        f"“{clean(column, 60)}” ({share:.0%})"
+        for column, share in sorted(found["missing"].items(), key=lambda pair: -pair[1])
+        if share > _MUCH_MISSING
+    ]
+    if gaps:
+        notes.append(f"Missing in many rows: {_list(gaps)}.")
     if found["folds"].get("duplicates"):
+        n_rows = found["folds"]["duplicates"]
+        is_one = n_rows == 1
         notes.append(
-            f"{found['folds']['duplicates']:,} rows are duplicates of others; they stay with "
-            "their twins, so that no fold is tested on what it has seen."
+            f"{n_rows:,} {'row is a duplicate' if is_one else 'rows are duplicates'} of others; "
+            f"{'it stays with its twin' if is_one else 'they stay with their twins'}, so that no "
+            "fold is tested on what it has seen."
         )
     if found["read"].get("rows_without_target"):
         notes.append(
             f"{count(found['read']['rows_without_target'], 'row')} without a target left out."
         )
-    return notes[:12]
+    return notes
+
+
+def _list(texts: list[str]) -> str:
+    """List the first few, and say how many more there are."""
+    more = f" and {len(texts) - _LISTED:,} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more
