@@ -1,5 +1,7 @@
 """The numbers behind the charts of a report, against scikit-learn and against plain counting."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -130,3 +132,26 @@ def test_the_mean_curve_has_the_mean_area(answers) -> None:
         assert (mean[name][0], mean[name][-1]) == (0, pytest.approx(1))
     constant = [find_curve(is_positive[rows], shares[rows] * 0, weights[rows]) for rows in parts]
     assert measure_area(average_curves(constant)) == pytest.approx(0.5)
+
+
+# Drawings ---------------------------------------------------------------------------------------
+
+
+def test_the_roc_curve_fills_its_chart_where_points_share_an_x() -> None:
+    from treefold.reporting.held_out import _draw_roc  # noqa: PLC0415 - needs vl_convert
+
+    pytest.importorskip("vl_convert")
+    x, y = [0.0, 0.0, 0.5, 0.5, 1.0, 1.0], [0.0, 0.6, 0.7, 0.9, 0.95, 1.0]
+    chart = _draw_roc({"false_alarms": np.array(x), "recall": np.array(y)}, "yes")
+    paths = re.findall(
+        r'<path [^>]*\bd="(M[^"]*)"[^>]*fill-opacity|<path [^>]*d="([^"]*)"', chart.svg
+    )
+    numbers = [
+        [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", "".join(found))] for found in paths
+    ]
+    curves = [path for path in numbers if len(path) >= 2 * len(x)]
+    assert len(curves) == 2, chart.svg  # the area, the line
+    for path in curves:
+        heights = path[1::2]
+        assert min(heights) >= 0
+        assert max(heights) - min(heights) > 190, path

@@ -80,7 +80,7 @@ def draw(
         "width": width,
         "height": height,
         "autosize": {"type": "fit", "contains": "padding"},
-        "padding": {"left": 6, "right": 12, "top": 4, "bottom": 2},
+        "padding": {"left": 6, "right": 18, "top": 4, "bottom": 2},
         "layer": _share_axes(layers),
         "config": {
             **_config(),

@@ -139,7 +139,9 @@ def _draw_dependence(material: Material, column: int) -> Chart:
         layers, rows = _draw_steps(material, found, outputs, y, name)
     alt = f"What the tree says on average for the values of “{name}”: see the table."
     head = (name, *(label for _, label in outputs))
-    return draw(f"“{name}”", alt, layers, Grid(head, rows), (440, 240))
+    return draw(
+        f"“{name}”", alt, layers, Grid(head, rows), (440, max(240, 60 + 17 * len(found.labels)))
+    )
 
 
 def _show_output(value: float, is_share: bool) -> str:
@@ -154,7 +156,7 @@ def _kind(outputs: list[tuple[int, str]]) -> dict[str, Any]:
         "range": [colour(KINDS[place % len(KINDS)]) for place in range(len(outputs))],
     }
     names, places = [label for _, label in outputs], [place for place, _ in outputs]
-    legend = {"labelExpr": look_up(names, places)}
+    legend = {"labelExpr": look_up(names, places), "columns": 2}
     return field("kind", "nominal", scale=scale, legend=legend)
 
 

@@ -10,7 +10,7 @@ from treefold.reporting.wording import UNKNOWN, count, percent
 __all__ = ["describe_thresholds"]
 
 _RATIOS = (0.2, 0.5, 1, 2, 5, 10, 20)
-_CURVES = {"recall": "accent", "precision": "accent-2", "f1": "warn"}
+_CURVES = {"recall": "accent", "precision": "accent-2", "F1": "warn"}
 
 
 def describe_thresholds(material: Material) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def _word_ratio(ratio: float) -> str:
 
 def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
     points = [
-        {"threshold": one.threshold, "kind": name, "share": getattr(one, name)}
+        {"threshold": one.threshold, "kind": name, "share": getattr(one, name.lower())}
         for one in found
         for name in _CURVES
     ]

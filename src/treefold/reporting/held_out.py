@@ -112,7 +112,7 @@ def _draw_roc(curve: dict[str, Floats], label: str) -> Chart:
     x, y = _share("x", "false alarms: others called so"), _share("y", f"found of “{label}”")
     area = {"type": "area", "color": colour("accent"), "opacity": 0.12}
     layers = [
-        {"data": {"values": points}, "mark": area, "encoding": {"x": x, "y": y}},
+        {"data": {"values": points}, "mark": area, "encoding": {"x": x, "y": {**y, "stack": None}}},
         _diagonal(),
         _curve(points, x, y),
     ]
@@ -211,7 +211,7 @@ def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_class
         "kind",
         "nominal",
         scale={"domain": places, "range": colours},
-        legend={"labelExpr": look_up(names, places)},
+        legend={"labelExpr": look_up(names, places), "columns": 2},
     )
     x, y = _share("x", "false alarms: others called so"), _share("y", "found")
     line = _curve(points, x, y)
@@ -257,11 +257,13 @@ def _draw_confusion(material: Material, answers: Answers) -> Chart:
     right = float(np.trace(table) / table.sum())
     alt = f"Actual classes against predicted ones{shown}; {right:.1%} of all rows are right."
     grid = Grid(("actual, predicted:", *labels, "right"), rows)
-    return draw(f"What is taken for what{shown}", alt, _make_cells(cells, labels), grid)
+    return draw(
+        f"Confusion matrix: what is taken for what{shown}", alt, _make_cells(cells, labels), grid
+    )
 
 
 def _make_cells(cells: list[dict[str, Any]], labels: list[str]) -> list[dict[str, Any]]:
-    axis = {"labelAngle": 0, "labelLimit": 400 // max(2, len(labels)), "grid": False}
+    axis = {"labelAngle": 0, "labelLimit": 320 // max(2, len(labels)) - 6, "grid": False}
     x = field("said", "nominal", sort=labels, title="predicted", axis={**axis, "orient": "top"})
     y = field("truth", "nominal", sort=labels, title="actual", axis={**axis, "labelLimit": 90})
     shade = {"domain": [0, 1], "range": [0.04, 0.6]}

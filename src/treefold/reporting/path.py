@@ -10,6 +10,7 @@ from treefold.reporting.wording import UNKNOWN, clean
 
 __all__ = ["draw_paths"]
 
+_SCORES = {"zero": False, "padding": 18}  # room for the words at the points
 _MOST_CHARTS = 4
 _MOST_ROWS = 40  # of a table of candidates
 
@@ -60,20 +61,20 @@ def _draw_path(
     chosen = next(one for one in points if one["is_chosen"])
     line = [one for one in points if one["leaf_size"] == chosen["leaf_size"]]
     axis: dict[str, Any] = {"grid": False, "tickCount": 6}
-    scale: dict[str, Any] = {"type": "log", "nice": False}
+    scale: dict[str, Any] = {"type": "log", "nice": False, "padding": 14}
     if name == "alpha":
         positive = [one["alpha"] for one in points if one["alpha"] > 0]
-        scale = {"type": "symlog", "constant": min(positive, default=1.0)}
+        scale = {"type": "symlog", "constant": min(positive, default=1.0), "nice": False}
         powers = _list_powers(positive)
         axis |= {"values": powers, "labelExpr": look_up([f"{one:g}" for one in powers], powers)}
     x = field(name, scale=scale, title=title, axis=axis)
-    y = field("score", scale={"zero": False}, title=f"{material.title} on held-out rows")
+    y = field("score", scale=_SCORES, title=f"{material.title} on held-out rows")
     layers = [
         _band(best, sign),
         {
             "data": {"values": points},
             "mark": {"type": "rule", "color": colour("muted"), "opacity": 0.35},
-            "encoding": {"x": x, "y": field("low", scale={"zero": False}), "y2": {"field": "high"}},
+            "encoding": {"x": x, "y": field("low", scale=_SCORES), "y2": {"field": "high"}},
         },
         {
             "data": {"values": line},
@@ -107,12 +108,12 @@ def _band(best: dict[str, Any], sign: int) -> dict[str, Any]:
     return {
         "data": {"values": values},
         "mark": {"type": "rect", "color": colour("band")},
-        "encoding": {"y": field("from", scale={"zero": False}), "y2": {"field": "to"}},
+        "encoding": {"y": field("from", scale=_SCORES), "y2": {"field": "to"}},
     }
 
 
 def _mark(chosen: dict[str, Any], best: dict[str, Any], x: dict[str, Any]) -> list[Any]:
-    y = field("score", scale={"zero": False})
+    y = field("score", scale=_SCORES)
     marks = [{**chosen, "text": "chosen"}]
     if best is not chosen:
         marks.append({**best, "text": "best"})
@@ -187,8 +188,8 @@ def _draw_parameter(material: Material, name: str, grid: Grid) -> Chart:
     best = max(points, key=lambda one: sign * one["score"])
     chosen = next((one for one in points if one["mark"] == "chosen"), best)
     title = clean(name, 40)
-    x = field("x", title=title, axis={"grid": False}, scale={"zero": False})
-    y = field("score", scale={"zero": False}, title=f"{material.title} on held-out rows")
+    x = field("x", title=title, axis={"grid": False}, scale={"zero": False, "padding": 14})
+    y = field("score", scale=_SCORES, title=f"{material.title} on held-out rows")
     layers = [
         _band(best, sign),
         {

@@ -76,6 +76,7 @@ def _make_layer(scores: dict[str, dict[int, float]], title: str) -> dict[str, An
             "x": field("split", "ordinal", title="split", axis={"labelAngle": 0}),
             "y": field("score", scale={"zero": False}, title=title),
             "color": field("kind", "nominal", scale=colours, sort=names),
+            "xOffset": {"field": "kind", "sort": names},
             "shape": field("kind", "nominal", scale=shapes, sort=names),
         },
     }
