@@ -17,7 +17,8 @@ csv = pytest.importorskip("pyarrow.csv")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 ORDER = (
-    """Read Target Columns Missing Hint Folds Score Chosen Path Tree Columns At Work Wrote Next"""
+    "Verdict Read Target Columns Missing Hint Folds Score Chosen Path Tree Columns At Work "
+    "Wrote Next"
 )
 ROWS = 300
 
@@ -98,7 +99,7 @@ def test_the_nested_score_comes_first_and_is_the_worst_of_the_three(
 
 def test_without_nesting_the_score_is_called_optimistic() -> None:
     out = fit(LOANS, "default", "--no-nested", "--cv", 3).out
-    assert "nested" not in out
+    assert "nested" not in out.rsplit("Next", 1)[0]
     assert "cross-validation (optimistic)" in out
 
 

@@ -10,6 +10,7 @@
     fitting                 the tree, with all of its evidence
     measures, thresholds    scores for people; what a threshold finds
     findings                everything about a fit, as one document: what `--json` prints
+    verdict                 what came out of it, in one sentence
     drawing, words          the tree, the path of scores; the findings as text
     order                   whether the rows follow in an order that matters
     report                  the findings as one HTML file: see `treefold.reporting`

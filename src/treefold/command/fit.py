@@ -20,7 +20,7 @@ from treefold.command.drawing import show_score
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import Study, fit_tree, read_score, read_weights
 from treefold.command.folds import make_folds
-from treefold.command.leakage import find_giveaways, word_giveaway
+from treefold.command.leakage import list_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.options import FitOptions, word_fit
@@ -32,6 +32,7 @@ from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
 from treefold.command.triage import Chosen, choose_columns
+from treefold.command.verdict import judge_fit
 from treefold.command.words import write_findings
 from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
@@ -65,7 +66,7 @@ def run_fit(options: FitOptions, begin: float) -> None:
     with open_rows(options.data) as rows:
         table, kind = read_table(rows), rows.description
     clock.reading = time.perf_counter() - start
-    found: dict[str, Any] = {"treefold": __version__}
+    found: dict[str, Any] = {"verdict": {}, "treefold": __version__}
     result, encoded = _study(table, options, found)
     found["read"] = {"file": options.data, "kind": kind, **found["read"]}
     if options.test is not None:
@@ -104,7 +105,11 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     for name, column in zip(chosen.columns.column_names, chosen.columns.columns, strict=True):
         check_finite(column, Place(name_file(options.data), name, rows))
     encoded = _encode(chosen, options)
-    found["warnings"] = _warn(encoded, target)
+    found["giveaways"] = list_giveaways(encoded, target)
+    found["warnings"] = [
+        word_giveaway(one["column"], one["share"], target, f": --drop {shlex.quote(one['column'])}")
+        for one in found["giveaways"]
+    ]
     found["hints"] = chosen.hints
     folds = make_folds(encoded, target, table, options)
     found["folds"] = {
@@ -127,6 +132,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
         _tell_time(study, result, table, chosen.times, found)
     else:
         _tell_order(study, options, result, found)
+    found["verdict"] = judge_fit(result, found)
     return result, encoded
 
 
@@ -190,16 +196,6 @@ def _encode(chosen: Chosen, options: FitOptions) -> Table:
             )
     except ValueError as error:
         raise UserError(shorten(error)) from error
-
-
-def _warn(table: Table, target: Target) -> list[str]:
-    names = table.feature_names
-    assert names is not None
-    return [
-        word_giveaway(name, share, target, f": --drop {shlex.quote(name)}")
-        for column, share in find_giveaways(table, target)
-        for name in [str(names[column])]
-    ]
 
 
 def _write(result: Result, table: Table, found: dict[str, Any], options: FitOptions) -> list[str]:

@@ -1,12 +1,14 @@
 """A column that alone gives the target away: often something that is known only afterwards."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from treefold.command.target import Target
 from treefold.table import Table
 
-__all__ = ["find_giveaways", "word_giveaway"]
+__all__ = ["list_giveaways", "word_giveaway"]
 
 _MOST_BINS = 256
 _ROWS_PER_BIN = 5
@@ -15,8 +17,8 @@ _ENOUGH = 0.97  # of what a guess without columns leaves to be explained
 Ints = NDArray[np.int64]
 
 
-def find_giveaways(table: Table, target: Target) -> list[tuple[int, float]]:
-    """Find columns that explain almost all of the target, and what share of it they explain.
+def list_giveaways(table: Table, target: Target) -> list[dict[str, Any]]:
+    """List columns that explain almost all of the target, and what share of it they explain.
 
     Numbers are cut into bins of equal size; what a bin mostly holds is its answer. Columns with
     too many categories for their rows are not judged.
@@ -24,7 +26,7 @@ def find_giveaways(table: Table, target: Target) -> list[tuple[int, float]]:
     n_bins = min(_MOST_BINS, table.n_rows // _ROWS_PER_BIN)
     if n_bins < 2:
         return []
-    codes = target.codes
+    codes, names = target.codes, table.feature_names
     found = []
     for column in range(table.n_columns):
         bins = _bin(table, column, n_bins)
@@ -32,8 +34,9 @@ def find_giveaways(table: Table, target: Target) -> list[tuple[int, float]]:
             continue
         share = _explain_numbers(bins, target) if codes is None else _explain(bins, codes)
         if share >= _ENOUGH:
-            found.append((column, share))
-    return sorted(found, key=lambda pair: -pair[1])
+            name = f"feature_{column}" if names is None else str(names[column])
+            found.append({"column": name, "share": share})
+    return sorted(found, key=lambda one: -one["share"])
 
 
 def word_giveaway(name: str, share: float, target: Target, cure: str) -> str:

@@ -40,7 +40,8 @@ def write_findings(found: Document, width: int) -> list[Line]:
     prose += [("Warning", text) for text in found["warnings"]]
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
-    lines = [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
+    lines = _wrap([("Verdict", found["verdict"]["text"])], room)
+    lines += [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from treefold.command.drawing import show_number, show_score
+from treefold.command.verdict import pair_scores
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean, count, percent
 
@@ -32,6 +33,7 @@ def describe_answer(material: Material) -> dict[str, Any]:
     name = next(one for one in ("nested", "cross_validation") if one in scores["rows"])
     quoted, baseline = scores["rows"][name], scores["rows"].get("baseline", {})
     return {
+        "verdict": material.found["verdict"],
         "headline": _headline(material),
         "is_nested": name == "nested",
         "direction": scores["direction"],
@@ -93,16 +95,10 @@ def _tiles(
 
 def _count_wins(material: Material) -> tuple[int, int] | None:
     """In how many splits the tree beats the same answer for all."""
-    evaluation = material.result.model.evaluation_
-    if evaluation.baseline is None:
+    pairs = pair_scores(material.result)
+    if pairs is None:
         return None
-    if evaluation.nested is not None:
-        numbers = np.asarray(evaluation.nested["split"])
-        scores, naive = np.asarray(evaluation.nested["test_score"]), evaluation.baseline[numbers]
-    else:
-        scores, naive = evaluation.test_scores[evaluation.scoring], evaluation.baseline
-    if len(scores) < 2 or len(scores) != len(naive):
-        return None
+    scores, naive, _ = pairs
     return int((scores > naive).sum()), len(scores)
 
 

@@ -16,9 +16,10 @@ from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.command.findings import Result, describe_fit, describe_target
 from treefold.command.fitting import find_blocks
 from treefold.command.folds import Folds, Splits
-from treefold.command.leakage import find_giveaways, word_giveaway
+from treefold.command.leakage import list_giveaways, word_giveaway
 from treefold.command.measures import name_measure
 from treefold.command.target import Target
+from treefold.command.verdict import judge_fit
 from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.model import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
@@ -72,6 +73,7 @@ def describe_model(
     if data is not None:
         table = Table.from_data(data.X, categorical_features=model.categorical_features)
     found = {**_describe_data(model, target, table, source or model), **describe_fit(result)}
+    found = {"verdict": judge_fit(result, found), **found}
     owner = source or model
     card = Card(
         command=_word(owner),
@@ -127,6 +129,7 @@ def _describe_data(model: Any, target: Target, table: Table | None, owner: Any) 
     schema, n_rows = model.tree_.schema, int(model.tree_.n_node_samples[0])
     names = _list_names(model.tree_)
     n_splits = int(model.n_splits_)
+    giveaways = [] if table is None else list_giveaways(table, target)
     return {
         "treefold": __version__,
         "read": {"rows": n_rows, "columns": schema.n_columns, "rows_without_target": 0},
@@ -137,7 +140,8 @@ def _describe_data(model: Any, target: Target, table: Table | None, owner: Any) 
             "left_out": {},
         },
         "missing": {} if table is None else _count_missing(table, names),
-        "warnings": [] if table is None else _warn(table, target, names),
+        "giveaways": giveaways,
+        "warnings": [word_giveaway(one["column"], one["share"], target, ".") for one in giveaways],
         "hints": [],
         "folds": {"number": n_splits, "splits": n_splits, "description": _word_folds(owner)},
     }
@@ -157,13 +161,6 @@ def _count_missing(table: Table, names: list[str]) -> dict[str, float]:
         n_missing = int((native.codes(column) == native.n_codes[column]).sum())
         shares[names[column]] = n_missing / table.n_rows
     return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
-
-
-def _warn(table: Table, target: Target, names: list[str]) -> list[str]:
-    return [
-        word_giveaway(names[column], share, target, ".")
-        for column, share in find_giveaways(table, target)
-    ]
 
 
 def _word_folds(owner: Any) -> str:
