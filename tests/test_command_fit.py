@@ -167,6 +167,25 @@ def test_whole_numbers_are_classes_or_numbers_as_asked(tmp_path: Path) -> None:
     assert found["target"]["task"] == "regression"
 
 
+@pytest.mark.parametrize(
+    ("n_values", "n_rows", "task"),
+    [
+        (2, 12, "classification"),
+        (3, 29, "regression"),
+        (3, 30, "classification"),
+        (20, 200, "classification"),
+        (20, 199, "regression"),
+        (21, 2100, "regression"),
+    ],
+)
+def test_whole_numbers_are_classes_if_ten_rows_have_each(
+    tmp_path: Path, n_values: int, n_rows: int, task: str
+) -> None:
+    lines = [f"{row / 7},{row % n_values}" for row in range(n_rows)]
+    found = fit_json(write(tmp_path / "data.csv", "x,y", *lines), "y", "--cv", 2, "--no-nested")
+    assert found["target"]["task"] == task
+
+
 def test_dates_are_days_and_text_is_categories(tmp_path: Path) -> None:
     rows = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d},{'abc'[i % 3]}" for i in range(240)]
     labelled = [f"{row},{'new' if row[:7] > '2024-06' else 'old'}" for row in rows]

@@ -328,3 +328,29 @@ def test_hours_of_a_real_file_are_known_for_time(tmp_path: Path) -> None:
     found = json.loads(fit(POLLUTION, "pm2.5", "--json", "--no-nested").out)
     assert found["columns"]["left_out"] == {"identifier": ["No"]}
     assert found["hints"][0].endswith("--time year,month,day,hour")
+
+
+def write_rows(path: Path, n_rows: int) -> Path:
+    lines = ["x,g,y", *(f"{row % 7},{row % 3},{row * 1.25}" for row in range(n_rows))]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "options", "words"),
+    [
+        (20, [], "10, shuffled with seed 0, stratified"),
+        (17, [], "8 (not 10: there are only 17 different rows), shuffled"),
+        (3, [], "2 (not 10: there are only 3 different rows), shuffled"),
+        (17, ["--cv", 10], "10, shuffled with seed 0, stratified"),
+        (60, ["--groups", "g"], "3 (not 10: there are only 3 groups in 'g'), shuffled"),
+        (17, ["--time", "x,g"], "6 (not 10: there are only 17 rows) in time order"),
+        (90, ["--time", "x,g"], "10 in time order"),
+    ],
+)
+def test_there_are_ten_folds_where_there_are_rows_for_ten(
+    tmp_path: Path, n_rows: int, options: list[object], words: str
+) -> None:
+    path = write_rows(tmp_path / "data.csv", n_rows)
+    found = json.loads(fit(path, "y", "--json", *options).out)
+    assert found["folds"]["description"].startswith(words)

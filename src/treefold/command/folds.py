@@ -26,6 +26,7 @@ Splits = list[tuple[Ints, Ints]]
 
 DEFAULT_FOLDS = 10
 _FEWEST_FOLDS = 2
+_ROWS_PER_FOLD = 2  # at least, unless --cv asks for more folds
 _PARTS = 5  # of each of two folds
 _STRATA_OF_NUMBERS = 10  # a numeric target is stratified by its deciles
 _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: spreads codes over all of them
@@ -48,7 +49,7 @@ def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) 
     if options.folds is not None:
         return _follow_column(columns[options.folds], options.folds)
     if options.time is not None:
-        return follow_time(columns, options.time, options.cv or DEFAULT_FOLDS)
+        return follow_time(columns, options.time, options.cv)
     strata = _find_strata(target)
     if options.groups is not None:
         bundles = _number(columns[options.groups], "--groups", options.groups)
@@ -143,7 +144,8 @@ def _shuffle(
             inside = [part for _, rows in made for part in _divide(rows, bundles, strata, random)]
             parts += [(np.setdiff1d(np.arange(len(bundles)), part), part) for part in inside]
     more = f" x {options.repeats} repeats" if options.repeats > 1 else ""
-    how = f"{n_folds}{more}, shuffled with seed {options.seed}, stratified"
+    few = _word_few(n_folds, options.cv, f"{n_bundles} {_name_bundles(options)}")
+    how = f"{n_folds}{more}{few}, shuffled with seed {options.seed}, stratified"
     text = f"{how}; {words}" if words else how
     return Folds(splits, n_folds, text, n_duplicates, parts)
 
@@ -160,15 +162,26 @@ def _divide(rows: Ints, bundles: Ints, strata: Ints, random: np.random.Generator
 
 
 def _choose_number(n_bundles: int, options: FitOptions) -> int:
-    what = f"groups in '{options.groups}'" if options.groups else "different rows"
+    what = _name_bundles(options)
     if options.cv is not None and options.cv > n_bundles:
         raise UserError(
             f"--cv {options.cv} asks for more folds than there are {what} ({n_bundles})."
         )
-    n_folds = options.cv or min(DEFAULT_FOLDS, n_bundles)
-    if n_folds < _FEWEST_FOLDS:
+    if n_bundles < _FEWEST_FOLDS:
         raise UserError(f"There are too few {what} ({n_bundles}) to hold any out.")
-    return n_folds
+    n_possible = n_bundles if options.groups else n_bundles // _ROWS_PER_FOLD
+    return options.cv or min(DEFAULT_FOLDS, max(_FEWEST_FOLDS, n_possible))
+
+
+def _name_bundles(options: FitOptions) -> str:
+    return f"groups in '{options.groups}'" if options.groups else "different rows"
+
+
+def _word_few(n_folds: int, asked: int | None, have: str) -> str:
+    """Say why there are fewer folds than usual."""
+    if asked is not None or n_folds >= DEFAULT_FOLDS:
+        return ""
+    return f" (not {DEFAULT_FOLDS}: there are only {have})"
 
 
 def _deal(bundles: Ints, strata: Ints, n_folds: int, random: np.random.Generator) -> Ints:
@@ -252,7 +265,7 @@ def _follow_column(column: Any, name: str) -> Folds:
     return Folds(_to_splits(numbers, n_folds), n_folds, f"{n_folds}, as column '{name}' says")
 
 
-def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
+def follow_time(columns: Any, asked: str, cv: int | None) -> Folds:
     """Hold out one stretch of time after the other; what comes before a stretch trains.
 
     One more stretch is held out before them: what is held out first is chosen by it.
@@ -261,6 +274,7 @@ def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
     ranks = rank_times(columns, names)
     listed = ", ".join(f"'{name}'" for name in names)
     n_rows = len(ranks)
+    n_folds = cv or min(DEFAULT_FOLDS, max(_FEWEST_FOLDS, n_rows // _ROWS_PER_FOLD - 2))
     order = np.sort(ranks)
     cuts = [order[place * n_rows // (n_folds + 2)] for place in range(1, n_folds + 2)]
     bounds = np.unique(cuts)
@@ -273,7 +287,8 @@ def follow_time(columns: Any, asked: str, n_folds: int) -> Folds:
         )
     parts = [(np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]]
     splits = parts[1:] if len(parts) > _FEWEST_FOLDS else parts
-    words = f"{len(splits)} in time order of {listed}: each is held out by what came before it"
+    few = _word_few(n_folds, cv, f"{n_rows} rows")
+    words = f"{len(splits)}{few} in time order of {listed}: each is held out by what came before it"
     if len(splits) < len(parts):
         words += "; one more, the first, is only to choose by"
     return Folds(splits, len(splits), words, 0, parts)

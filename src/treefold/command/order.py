@@ -19,7 +19,7 @@ from treefold.command.fitting import (
     read_score,
     score_again,
 )
-from treefold.command.folds import DEFAULT_FOLDS, Splits, follow_time
+from treefold.command.folds import Splits, follow_time
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 def score_in_time(study: Study, model: Model, columns: Any, times: list[str]) -> Rescored | None:
     """Score the chosen setting on what is later than the rows that train; None: no such folds."""
     try:
-        folds = follow_time(columns, ",".join(times), DEFAULT_FOLDS)
+        folds = follow_time(columns, ",".join(times), None)
     except UserError:  # too few different times
         return None
     return score_again(study, model, folds.splits)

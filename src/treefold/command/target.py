@@ -13,7 +13,9 @@ from treefold.command.options import Task
 
 __all__ = ["Target", "decode", "list_columns", "read_target", "require_column", "to_float64"]
 
-MAX_INTEGER_CLASSES = 20  # a target of whole numbers with more distinct values is a quantity
+# A target of whole numbers with more distinct values, or fewer rows of each, is a quantity.
+_MOST_CLASSES = 20
+_ROWS_EACH = 10  # on average; two values are classes however few the rows
 _SHOWN_COLUMNS = 12
 
 
@@ -77,9 +79,11 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
     is_number = is_whole or types.is_floating(column.type) or types.is_decimal(column.type)
     _check_kind(column, name, task, is_number)
     n_values = len(column.unique())
+    if len(column) == 1:
+        raise UserError(f"Only one row has a target '{name}'; a tree takes two rows or more.")
     if n_values == 1:
         raise UserError(f"Target '{name}' is {column[0]} in every row: nothing to learn.")
-    is_class = not is_number or (is_whole and n_values <= MAX_INTEGER_CLASSES)
+    is_class = not is_number or (is_whole and _are_classes(n_values, len(column)))
     if task is not Task.AUTO:
         is_class = task is Task.CLASSIFICATION
     if not is_class:
@@ -92,6 +96,11 @@ def read_target(column: Any, where: Place, task: Task, positive: str | None) -> 
     counts = tuple(np.bincount(codes).tolist())
     target = Target(name, classes[codes], tuple(classes.tolist()), counts, codes=codes)
     return _with_positive(target, positive)
+
+
+def _are_classes(n_values: int, n_rows: int) -> bool:
+    """Whether so many whole numbers stand for classes."""
+    return n_values == 2 or n_values <= min(_MOST_CLASSES, n_rows / _ROWS_EACH)
 
 
 def _narrow(column: Any) -> Any:
