@@ -202,7 +202,7 @@ def _make_predict() -> Callable[..., None]:
     ) -> None:
         """Answer for the rows of DATA, in their order, batch by batch.
 
-        Columns may come in any order, and more of them do no harm.
+        Columns may come in any order, among others; and only those that the tree uses.
 
         \b
         Examples:

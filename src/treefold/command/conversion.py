@@ -32,14 +32,18 @@ class Converter:
     unseen: dict[str, set[str]] = field(default_factory=dict)  # categories by column
 
     @property
+    def trees(self) -> list[Any]:
+        """The tree of the model, or those of an ensemble."""
+        return [one.tree_ for one in getattr(self.model, "estimators_", [self.model])]
+
+    @property
     def schema(self) -> Any:
         """What the model knows of its columns; the trees of an ensemble know the same."""
-        model = self.model.estimators_[0] if hasattr(self.model, "estimators_") else self.model
-        return model.tree_.schema
+        return self.trees[0].schema
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns that the model needs."""
+        """Names of the columns that the model was fitted on."""
         names = self.schema.names
         if names is None:
             raise UserError("The model was fitted without column names; predict with it in Python.")
@@ -48,15 +52,20 @@ class Converter:
     def convert(self, batch: Any, rows: Any) -> Any:
         """Convert one batch; `rows` says where its rows stand in the file, from zero."""
         given = dict(zip(batch.column_names, batch.columns, strict=True))
+        nothing = pa.nulls(batch.num_rows)
         columns = {
-            name: self._convert(place, name, given[name], rows)
+            name: self._convert(place, name, given.get(name, nothing), rows)
             for place, name in enumerate(self.names)
         }
         return pa.table(columns)
 
     def check_names(self, present: Collection[str]) -> None:
-        """Refuse a file that lacks a column, before its rows are read."""
-        missing = [name for name in self.names if name not in present]
+        """Refuse a file that lacks a column that a tree asks for, before its rows are read."""
+        names, asked = (
+            self.names,
+            {place for tree in self.trees for place in tree.feature.tolist()} - {-2},
+        )
+        missing = [names[place] for place in sorted(asked) if names[place] not in present]
         if missing:
             word = "column" if len(missing) == 1 else "columns"
             raise UserError(
@@ -68,6 +77,8 @@ class Converter:
         schema, column = self.schema, decode(column)
         family = schema.families.get(place, "number")
         where = Place(self.file, name, rows)
+        if types.is_null(column.type):
+            return column
         if family == "text":
             column = to_text(column, where)
         elif family == "number":

@@ -34,7 +34,10 @@ def run_predict(options: PredictOptions) -> None:
     with open_rows(options.data) as rows:
         converter = Converter(model, rows.name, rows.form.decimal_point)
         wanted = converter.names + ([] if options.id is None else [options.id])
-        converter.check_names(rows.read_names())
+        present = rows.read_names()
+        converter.check_names(present)
+        if not set(wanted) & set(present):  # a tree without a split: rows are all it needs
+            wanted = present[:1]
         batches = rows.batches(wanted)
         first = next(batches, None)
         if first is None or first.num_rows == 0:
