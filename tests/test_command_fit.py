@@ -231,8 +231,8 @@ def test_text_among_numbers_gives_a_hint(tmp_path: Path) -> None:
     path = make_data(tmp_path / "data.csv", age=values)
     hints = fit_json(path, "y", "--cv", 3)["hints"]
     assert hints == [
-        "'age' is read as categories, because 2 values are not a number (first: 'unknown'). "
-        "Clean it to use it as a number."
+        "'age' is read as categories, because 1 value is not a number (first: 'unknown'). "
+        "To take it for missing: --missing unknown"
     ]
 
 

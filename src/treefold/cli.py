@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from treefold.command.mistakes import mistakes_end_with_code_2, say
 from treefold.command.options import (
     ClassWeight,
+    Decimal,
     FitOptions,
     Format,
     PredictOptions,
@@ -104,6 +105,18 @@ def _make_fit() -> Callable[..., None]:
             list[str] | None, column("Take its numbers for categories. May be repeated.")
         ] = None,
         id: Annotated[str | None, column("Names the rows: leave it out.")] = None,
+        missing: Annotated[
+            list[str] | None,
+            Option(metavar="VALUE", help="Means that a value is missing. May be repeated."),
+        ] = None,
+        decimal: Annotated[
+            Decimal | None,
+            Option(metavar="MARK", help=". or , where numbers such as 1,234 do not tell."),
+        ] = None,
+        day_first: Annotated[
+            bool | None,
+            Option("--day-first/--month-first", help="Where dates such as 1/2/2024 do not tell."),
+        ] = None,
         cv: Annotated[int | None, Option(metavar="N", min=2, help="Folds. By default 10.")] = None,
         repeats: Annotated[
             int, Option(metavar="N", min=1, help="Make the folds so many times.")
@@ -145,8 +158,9 @@ def _make_fit() -> Callable[..., None]:
     ) -> None:
         """Fit a tree to DATA, tuned by cross-validation, and print it with its evidence.
 
-        Text is categories, dates are days, empty fields are missing values. The first score is
-        nested: it is on rows that had no part in growing the tree or in choosing its settings.
+        Text is categories, dates are days, $1,000.00 and 12% are numbers, empty fields are missing.
+        The first score is nested: it is on rows that had no part in growing the tree or in choosing
+        its settings.
 
         \b
         Examples:
@@ -164,6 +178,8 @@ def _make_fit() -> Callable[..., None]:
             options = FitOptions(
                 data=data, target=target, task=task, positive=positive, class_weight=class_weight,
                 weights=weights, drop=tuple(drop or ()), categorical=tuple(categorical or ()),
+                missing=tuple(missing or ()), decimal=decimal and decimal.value,
+                day_first=day_first,
                 id=id, cv=cv, repeats=repeats, groups=groups, time=time, folds=folds,
                 scoring=scoring, rule=rule, max_depth=max_depth, nested=nested, test=test,
                 model=model, report=report, seed=seed, jobs=jobs, json=json,
@@ -202,7 +218,7 @@ def _make_predict() -> Callable[..., None]:
     ) -> None:
         """Answer for the rows of DATA, in their order, batch by batch.
 
-        Columns may come in any order, among others; and only those that the tree uses.
+        Columns come in any order and among others; only those that a split asks for are needed.
 
         \b
         Examples:

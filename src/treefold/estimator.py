@@ -91,7 +91,8 @@ class BaseDecisionTree(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.n_features_in_ = tree.schema.n_columns
         self.n_outputs_ = 1
         self.max_features_ = max_features
-        self.__dict__.pop("_positive", None)
+        for name in ("_positive", "_reading"):  # what the command line knows of the last fit
+            self.__dict__.pop(name, None)
         if classes is not None:
             self.classes_ = classes
             self.n_classes_ = len(classes)

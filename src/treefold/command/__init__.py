@@ -2,7 +2,9 @@
 
     mistakes, options       what the user is told; what the user asked
     outputs                 the files that are written: all or none
+    notation                how people write numbers and dates
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
+    recognition             which text columns are numbers or dates
     target, timing, triage  what is to be predicted; whether rows follow in time; which columns
                             are used, and why not the others
     conversion              columns of other files as the model knows them

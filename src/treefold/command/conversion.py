@@ -5,7 +5,7 @@ the line of names.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ import pyarrow as pa
 from pyarrow import compute, types
 
 from treefold.command.mistakes import Place, UserError
+from treefold.command.notation import NumberForm, clean_dates, clean_numbers, trim
+from treefold.command.recognition import Reading
 from treefold.command.target import decode
 from treefold.command.triage import is_text
 
@@ -28,7 +30,8 @@ class Converter:
 
     model: Any
     file: str
-    decimal_point: str = "."
+    mark: str | None = None  # of the decimals of the file, if it tells
+    reading: Reading = field(default_factory=Reading)
     unseen: dict[str, set[str]] = field(default_factory=dict)  # categories by column
 
     @property
@@ -48,6 +51,11 @@ class Converter:
         if names is None:
             raise UserError("The model was fitted without column names; predict with it in Python.")
         return [str(name) for name in names]
+
+    def find_form(self, name: str) -> NumberForm:
+        """Say how numbers are written: with the mark of the file, or with that of the fit."""
+        fitted = self.reading.numbers.get(name, NumberForm())
+        return replace(fitted, mark=self.mark or fitted.mark)
 
     def convert(self, batch: Any, rows: Any) -> Any:
         """Convert one batch; `rows` says where its rows stand in the file, from zero."""
@@ -80,11 +88,11 @@ class Converter:
         if types.is_null(column.type):
             return column
         if family == "text":
-            column = to_text(column, where)
+            column = to_text(column, where, schema.categories.get(place, ()))
         elif family == "number":
-            column = to_numbers(column, where, self.decimal_point)
+            column = to_numbers(column, where, self.find_form(name))
         elif family == "date" and is_text(column.type):
-            column = _to_dates(column, where)
+            column = _to_dates(column, where, self.reading.dates.get(name))
         if place in schema.categories:
             self._note_unseen(name, column, schema.categories[place])
         return column
@@ -108,9 +116,9 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
 
 
-def to_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:
+def to_numbers(column: Any, where: Place, form: NumberForm) -> Any:
     """Read a column as finite numbers."""
-    column = parse_numbers(column, where, decimal_point)
+    column = parse_numbers(column, where, form)
     check_finite(column, where)
     return column
 
@@ -124,21 +132,22 @@ def check_finite(column: Any, where: Place) -> None:
             raise where.refuse(row, column[row].as_py(), "finite")
 
 
-def to_text(column: Any, where: Place) -> Any:
-    """Read a column as text."""
+def to_text(column: Any, where: Place, labels: Collection[Any]) -> Any:
+    """Read a column as text, without spaces around it unless labels have some."""
     try:
-        return decode(column).cast("string")
+        text = decode(column).cast("string")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise where.refuse(0, str(column[0]), f"text (but {column.type})") from None
+    return text if any(label != label.strip() for label in labels) else trim(text)
 
 
-def parse_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:
+def parse_numbers(column: Any, where: Place, form: NumberForm) -> Any:
     """Read a column as numbers, infinite ones included."""
     column = decode(column)
     if types.is_boolean(column.type):
         return column.cast("int8")
     if is_text(column.type):
-        return _parse_text(column, where, decimal_point)
+        return _parse_text(column, where, form)
     if types.is_integer(column.type) or types.is_null(column.type):
         return column
     try:
@@ -147,15 +156,16 @@ def parse_numbers(column: Any, where: Place, decimal_point: str = ".") -> Any:
         raise where.refuse(0, str(column[0]), f"a number (but {column.type})") from None
 
 
-def _parse_text(column: Any, where: Place, decimal_point: str) -> Any:
-    text = compute.utf8_trim_whitespace(column)
-    if decimal_point != ".":
-        text = compute.replace_substring(text, decimal_point, ".")
-    for kind in ("int64", "float64"):
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
+def _parse_text(column: Any, where: Place, form: NumberForm) -> Any:
+    plain = trim(column)
+    # Plain numbers, which most are, need no second look, unless their point divides thousands.
+    found = None if form.mark == "," else _cast_numbers(plain)
+    if found is not None:
+        return found
+    text = clean_numbers(plain.cast(pa.string()), form.mark, form.unit)
+    found = _cast_numbers(text)
+    if found is not None:
+        return found
     lower = compute.utf8_lower(text)
     for truth, number in _TRUTHS.items():
         lower = compute.if_else(compute.equal(lower, truth), number, lower)
@@ -166,9 +176,19 @@ def _parse_text(column: Any, where: Place, decimal_point: str) -> Any:
         raise where.refuse(row, column[row].as_py(), "a number") from None
 
 
-def _to_dates(column: Any, where: Place) -> Any:
+def _cast_numbers(text: Any) -> Any:
+    for kind in ("int64", "float64"):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _to_dates(column: Any, where: Place, is_day_first: bool | None) -> Any:
     # Trees know dates to the microsecond: digits beyond are left out, as those of a date are.
-    text = compute.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
+    text = clean_dates(column.cast(pa.string()), is_day_first)
+    text = compute.replace_substring_regex(text, r"(\.\d{6})\d+", r"\1")
     kinds = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
     for kind in kinds:
         try:

@@ -23,11 +23,14 @@ from treefold.command.folds import make_folds
 from treefold.command.leakage import list_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
+from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions, word_fit
 from treefold.command.order import check_order, score_in_time, word_order
 from treefold.command.outputs import check_outputs, printed, written_together
 from treefold.command.reading import name_file, open_rows, read_table
+from treefold.command.recognition import Recognised, recognise
 from treefold.command.report import check_report, make_report
+from treefold.command.sniffing import Layout
 from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
@@ -63,14 +66,18 @@ def run_fit(options: FitOptions, begin: float) -> None:
     clock = _Clock(begin, time.perf_counter() - begin)
     _check_files(options)
     start = time.perf_counter()
-    with open_rows(options.data) as rows:
-        table, kind = read_table(rows), rows.description
+    layout = Layout(options.decimal, options.missing)
+    with open_rows(options.data, layout) as rows:
+        recognised = recognise(read_table(rows), rows, layout, options)
+        kind = rows.description
     clock.reading = time.perf_counter() - start
     found: dict[str, Any] = {"verdict": {}, "treefold": __version__}
-    result, encoded = _study(table, options, found)
+    result, encoded = _study(recognised, options, found)
     found["read"] = {"file": options.data, "kind": kind, **found["read"]}
+    reading = recognised.reading
+    result.model._reading = reading.to_state({*found["columns"]["used"], options.target})
     if options.test is not None:
-        found["scores"]["rows"]["test"] = score_test_file(result, options)
+        found["scores"]["rows"]["test"] = score_test_file(result, options, reading)
     found["wrote"] = _write(result, encoded, found, options) or [
         "nothing; --model FILE keeps the tree, --report FILE shows it"
     ]
@@ -90,15 +97,18 @@ def _check_files(options: FitOptions) -> None:
         raise UserError(f"--test: '{options.test}' does not exist; check the name and the folder.")
 
 
-def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Result, Table]:
+def _study(
+    recognised: Recognised, options: FitOptions, found: dict[str, Any]
+) -> tuple[Result, Table]:
     """Fit, and note everything that was found out on the way."""
-    whole = table
+    table = whole = recognised.table
     table, target, rows = _take_target(table, options)
     chosen = choose_columns(table, options, whole)
     found["read"] = {
         "rows": whole.num_rows,
         "columns": table.num_columns,
         "rows_without_target": whole.num_rows - table.num_rows,
+        **recognised.describe(),
     }
     found["target"], found["columns"] = describe_target(target), describe_columns(chosen)
     found["missing"] = chosen.missing
@@ -110,7 +120,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
         word_giveaway(one["column"], one["share"], target, f": --drop {shlex.quote(one['column'])}")
         for one in found["giveaways"]
     ]
-    found["hints"] = chosen.hints
+    found["hints"] = recognised.hints + chosen.hints
     folds = make_folds(encoded, target, table, options)
     found["folds"] = {
         "number": folds.n_folds,
@@ -121,7 +131,7 @@ def _study(table: Any, options: FitOptions, found: dict[str, Any]) -> tuple[Resu
     weights = None
     if options.weights is not None:
         where = Place(name_file(options.data), options.weights, rows)
-        weights = read_weights(table[options.weights], where)
+        weights = read_weights(table[options.weights], where, NumberForm())
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
     result = Result(target, weights, folds.splits, study.measure, *fit_tree(study, options))
     found.update(describe_fit(result))

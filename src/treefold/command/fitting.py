@@ -12,6 +12,7 @@ from treefold.command.conversion import parse_numbers
 from treefold.command.folds import Folds, Splits
 from treefold.command.measures import Measure, suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
+from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions
 from treefold.command.target import Target, to_float64
 from treefold.model_selection.splits import Split
@@ -39,10 +40,10 @@ class Study:
     measure: Measure
 
 
-def read_weights(column: Any, where: Place, decimal_point: str = ".") -> NDArray[np.float64]:
+def read_weights(column: Any, where: Place, form: NumberForm) -> NDArray[np.float64]:
     """Read the weights of rows."""
     where = replace(where, advice="Correct it, or leave out --weights.")
-    weights = to_float64(parse_numbers(column, where, decimal_point))
+    weights = to_float64(parse_numbers(column, where, form))
     is_bad = ~(np.isfinite(weights) & (weights >= 0))
     if is_bad.any():
         row = int(np.flatnonzero(is_bad)[0])

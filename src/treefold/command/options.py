@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
-__all__ = ["ClassWeight", "FitOptions", "Format", "PredictOptions", "Rule", "Task"]
+__all__ = ["ClassWeight", "Decimal", "FitOptions", "Format", "PredictOptions", "Rule", "Task"]
 __all__ += ["word_fit"]
 
 
@@ -31,6 +31,13 @@ class ClassWeight(StrEnum):
     BALANCED = "balanced"
 
 
+class Decimal(StrEnum):
+    """What stands between whole numbers and their fractions."""
+
+    POINT = "."
+    COMMA = ","
+
+
 class Format(StrEnum):
     """In which form `treefold show` writes a model."""
 
@@ -53,6 +60,9 @@ class FitOptions:
     weights: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    decimal: str | None = None
+    day_first: bool | None = None
     id: str | None = None
     cv: int | None = None
     repeats: int = 1

@@ -17,6 +17,7 @@ from treefold.command.mistakes import UserError, say, shorten
 from treefold.command.options import PredictOptions
 from treefold.command.outputs import check_outputs, written
 from treefold.command.reading import open_rows
+from treefold.command.recognition import Reading
 from treefold.export.cleaning import is_storable
 
 __all__ = ["open_model", "run_predict"]
@@ -31,8 +32,9 @@ def run_predict(options: PredictOptions) -> None:
     check_outputs({"--output": options.output}, inputs)
     model = open_model(options.model)
     answerer = _Answerer(model, options)
-    with open_rows(options.data) as rows:
-        converter = Converter(model, rows.name, rows.form.decimal_point)
+    reading = Reading.from_state(getattr(model, "_reading", None), f"'{options.model}'")
+    with open_rows(options.data, reading.layout) as rows:
+        converter = Converter(model, rows.name, rows.form.mark, reading)
         wanted = converter.names + ([] if options.id is None else [options.id])
         present = rows.read_names()
         converter.check_names(present)

@@ -13,9 +13,11 @@ import pyarrow as pa
 from pyarrow import compute, csv, feather, ipc, parquet, types
 
 from treefold.command.mistakes import UserError, shorten
+from treefold.command.notation import trim
 from treefold.command.sniffing import (
     HEAD,
     CsvForm,
+    Layout,
     find_compression,
     find_encoding,
     find_form,
@@ -63,12 +65,19 @@ class Rows:
                 words.append({"\t": "tabs", ";": "semicolons", "|": "bars"}[self.form.delimiter])
             if self.form.encoding != "utf8":
                 words.append(self.form.encoding)
+            if self.form.mark == ",":
+                words.append("decimal comma")
         return ", ".join(words + ([self.compression] if self.compression else []))
 
     def read_names(self) -> list[str]:
         """Read the names of the columns."""
         with _errors_named(self):
-            return check_names(_NAMES[self.kind](self), self.name)
+            return self.name_columns(_NAMES[self.kind](self))
+
+    def name_columns(self, names: Sequence[str]) -> list[str]:
+        """Call the columns what they are called; in CSV without spaces around names."""
+        plain = [name.strip() for name in names] if self.kind == "csv" else names
+        return check_names(plain, self.name)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Give the rows batch by batch; fields of CSV are text, as the file has them."""
@@ -76,15 +85,22 @@ class Rows:
             yield from _READERS[self.kind](self, columns)
 
     def with_missing(self, batch: Any) -> Any:
-        """Take the words of CSV for missing values, such as NA, for what they mean."""
-        if self.kind != "csv":
+        """Take words for missing values, such as NA in CSV, for what they mean."""
+        words = pa.array(self.form.null_values if self.kind == "csv" else self.form.missing)
+        if not len(words):
             return batch
-        words = pa.array(self.form.convert_options().null_values, pa.string())
-        columns = [
-            compute.if_else(compute.is_in(column, words), pa.scalar(None, pa.string()), column)
-            for column in batch.columns
-        ]
+        columns = [_without(column, words) for column in batch.columns]
         return pa.table(columns, names=batch.column_names)
+
+
+def _without(column: Any, words: Any) -> Any:
+    """Leave out the values that are called by one of some words."""
+    try:
+        text = trim(column.cast(pa.string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column
+    is_word = compute.is_in(text, words)
+    return compute.if_else(is_word, pa.scalar(None, column.type), column)
 
 
 def name_file(path: str) -> str:
@@ -93,7 +109,7 @@ def name_file(path: str) -> str:
 
 
 @contextmanager
-def open_rows(path: str) -> Iterator[Rows]:
+def open_rows(path: str, layout: Layout = Layout()) -> Iterator[Rows]:  # noqa: B008 - frozen
     """Open a file, or stdin if it is called '-'."""
     name = name_file(path)
     with ExitStack() as opened:
@@ -104,7 +120,7 @@ def open_rows(path: str) -> Iterator[Rows]:
         try:
             if path == "-" or not file.seekable():
                 path = _copy(iter(lambda: file.read(HEAD), b""), opened)
-            yield _look_at(path, name, opened)
+            yield _look_at(path, name, layout, opened)
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -128,18 +144,18 @@ def _copy(parts: Iterable[bytes], opened: ExitStack) -> str:
     return path
 
 
-def _look_at(path: str, name: str, opened: ExitStack) -> Rows:
+def _look_at(path: str, name: str, layout: Layout, opened: ExitStack) -> Rows:
     """Find out what a file is."""
     with pa.OSFile(os.fsencode(path)) as plain:
         compression = find_compression(plain.read(8))
     with _unpacked(path, compression, name) as plain:
         head = plain.read(HEAD)
     kind = find_kind(head, name)
-    rows = Rows(name, kind, path, CsvForm(), compression)
+    rows = Rows(name, kind, path, CsvForm(missing=layout.missing), compression)
     if kind == "csv":
         with _unpacked(path, compression, name) as plain:
             encoding = find_encoding(plain)
-        form = find_form(head, encoding, is_whole=len(head) < HEAD)
+        form = find_form(head, encoding, len(head) < HEAD, layout)
         with _unpacked(path, compression, name) as plain:
             rows = replace(rows, form=form, first_line=_measure_line(plain))
         if encoding == "utf8":
@@ -210,8 +226,8 @@ def read_table(rows: Rows) -> Any:
             )
     if table.num_rows == 0:
         raise UserError(f"{rows.name} has no rows, only column names.")
-    table = table.rename_columns(check_names(table.column_names, rows.name))
-    return table if rows.kind == "csv" else nan_to_null(table)
+    table = table.rename_columns(rows.name_columns(table.column_names))
+    return table if rows.kind == "csv" else rows.with_missing(nan_to_null(table))
 
 
 def nan_to_null(table: Any) -> Any:
@@ -265,7 +281,7 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
         "read_options": rows.read_options(),
     }
     names = _name_csv(rows)
-    shown = check_names(names, rows.name)
+    shown = rows.name_columns(names)
     as_text = rows.form.convert_options(
         null_values=[""],
         column_types=dict.fromkeys(names, pa.string()),
@@ -279,7 +295,7 @@ def _read_csv(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
 
 def _read_parquet(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
     file = parquet.ParquetFile(rows.open(), pre_buffer=False, buffer_size=2**16)
-    names = check_names(file.schema_arrow.names, rows.name)
+    names = rows.name_columns(file.schema_arrow.names)
     kept = [name for name in names if name in columns]
     for batch in file.iter_batches(_BATCH_ROWS, columns=kept, use_threads=False):
         yield pa.Table.from_batches([batch])
@@ -287,7 +303,7 @@ def _read_parquet(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
 
 def _read_feather(rows: Rows, columns: Sequence[str]) -> Iterator[Any]:
     for table in _open_feather(rows.open()):
-        names = check_names(table.column_names, rows.name)
+        names = rows.name_columns(table.column_names)
         batch = table.select([name for name in names if name in columns])
         for first in range(0, batch.num_rows, _BATCH_ROWS):
             yield batch.slice(first, _BATCH_ROWS)

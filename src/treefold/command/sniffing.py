@@ -6,15 +6,16 @@ decoding it, and whose delimiter by letting pyarrow read the head of the file wi
 
 import codecs
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import pyarrow as pa
-from pyarrow import csv, types
+from pyarrow import compute, csv, types
 
 from treefold.command.mistakes import UserError
+from treefold.command.notation import find_mark, is_missing_word, trim
 
-__all__ = ["CsvForm", "find_compression", "find_encoding", "find_form", "find_kind"]
+__all__ = ["CsvForm", "Layout", "find_compression", "find_encoding", "find_form", "find_kind"]
 
 HEAD = 2**18  # bytes that are looked at to find out
 _DELIMITERS = (",", ";", "\t", "|")
@@ -28,23 +29,39 @@ _BOMS = {codecs.BOM_UTF8: "utf8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF1
 _STRANGERS = {b"PK\x03\x04": "a zip archive or a spreadsheet", b"%PDF": "a PDF document"}
 
 
+_VOTERS = 200  # columns that are asked for the decimal mark
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the user says of a file, which it does not say itself."""
+
+    decimal: str | None = None  # the decimal mark, where values tell of none
+    missing: tuple[str, ...] = ()  # words for missing values
+
+
 @dataclass(frozen=True, slots=True)
 class CsvForm:
     """How a CSV file is written."""
 
     encoding: str = "utf8"
     delimiter: str = ","
-    decimal_point: str = "."
+    mark: str | None = None  # the decimal mark; None: the file does not tell
+    missing: tuple[str, ...] = ()
 
     def parse_options(self) -> Any:
         """Give pyarrow's options."""
         return csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
 
+    @property
+    def null_values(self) -> list[str]:
+        """An empty field, NA, NaN, null ... is missing, also in text."""
+        return [*csv.ConvertOptions().null_values, *self.missing]
+
     def convert_options(self, **more: Any) -> Any:
-        """Give pyarrow's options: an empty field, NA, NaN, null ... is missing, also in text."""
-        return csv.ConvertOptions(
-            strings_can_be_null=True, decimal_point=self.decimal_point, **more
-        )
+        """Give pyarrow's options."""
+        usual = {"null_values": self.null_values, "decimal_point": self.mark or "."}
+        return csv.ConvertOptions(strings_can_be_null=True, **{**usual, **more})
 
 
 def find_compression(head: bytes) -> str | None:
@@ -95,21 +112,19 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes) -> bool:
     return True
 
 
-def find_form(head: bytes, encoding: str, is_whole: bool) -> CsvForm:
-    """Find the delimiter and the decimal point by reading the head of a file."""
+def find_form(head: bytes, encoding: str, is_whole: bool, layout: Layout) -> CsvForm:
+    """Find the delimiter and the decimal mark by reading the head of a file."""
     text = _cut(head.decode(encoding, errors="replace"), is_whole)
     names = text.split(b"\n", 1)[0].decode()
     # Where none gives several columns, the one of the first line lets pyarrow say what is wrong.
-    best, most = CsvForm(encoding, max(_DELIMITERS, key=names.count)), 1
+    missing = layout.missing
+    best, most = CsvForm(encoding, max(_DELIMITERS, key=names.count), missing=missing), 1
     for delimiter in _DELIMITERS:
-        form = CsvForm(encoding, delimiter)
+        form = CsvForm(encoding, delimiter, missing=missing)
         table = _try(text, form)
         if table is not None and table.num_columns > most:
             best, most = form, table.num_columns
-    if best.delimiter == ",":
-        return best
-    comma = CsvForm(encoding, best.delimiter, ",")
-    return comma if _count_numbers(text, comma) > _count_numbers(text, best) else best
+    return replace(best, mark=layout.decimal or _find_mark(text, best))
 
 
 def _cut(text: str, is_whole: bool) -> bytes:
@@ -118,8 +133,8 @@ def _cut(text: str, is_whole: bool) -> bytes:
     return (text[:end] or text).removeprefix("\ufeff").encode()
 
 
-def _try(text: bytes, form: CsvForm) -> Any:
-    """Read text with one delimiter; None if its rows do not have the same number of fields.
+def _try(text: bytes, form: CsvForm, **more: Any) -> Any:
+    """Read text in one form; None if its rows do not have the same number of fields.
 
     A quoted value at the end may have lost its other half, which cannot be told from a mistake: a
     tenth of the text is enough to tell.
@@ -129,13 +144,29 @@ def _try(text: bytes, form: CsvForm) -> Any:
             return csv.read_csv(
                 io.BytesIO(part),
                 parse_options=form.parse_options(),
-                convert_options=form.convert_options(),
+                convert_options=form.convert_options(**more),
             )
         except pa.ArrowException:
             continue
     return None
 
 
-def _count_numbers(text: bytes, form: CsvForm) -> int:
+def _find_mark(text: bytes, form: CsvForm) -> str | None:
+    """Let the columns whose values leave no doubt say what the decimal mark is."""
     table = _try(text, form)
-    return 0 if table is None else sum(types.is_floating(field.type) for field in table.schema)
+    if table is None:
+        return None
+    kinds = {one.name: pa.string() for one in table.schema if not types.is_integer(one.type)}
+    if len(table.column_names) > len(set(table.column_names)):  # an error will name the twins
+        return None
+    asked = list(kinds)[:_VOTERS]
+    table = _try(text, form, column_types=kinds, include_columns=asked) if asked else None
+    votes = [] if table is None else [_ask_column(column) for column in table.columns]
+    points, commas = votes.count("."), votes.count(",")
+    return None if points == commas else "." if points > commas else ","
+
+
+def _ask_column(column: Any) -> str | None:
+    values = trim(column.combine_chunks()).unique().drop_null()
+    values = values.filter(compute.invert(is_missing_word(values)))
+    return find_mark(values) if len(values) else None

@@ -12,8 +12,10 @@ from treefold.command.findings import Result
 from treefold.command.fitting import read_weights
 from treefold.command.measures import measure_answers
 from treefold.command.mistakes import Place, UserError, say
+from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions
 from treefold.command.reading import nan_to_null, open_rows
+from treefold.command.recognition import Reading
 from treefold.command.target import Target, to_float64
 
 __all__ = ["score_test_file"]
@@ -21,12 +23,12 @@ __all__ = ["score_test_file"]
 Floats = NDArray[np.float64]
 
 
-def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
+def score_test_file(result: Result, options: FitOptions, reading: Reading) -> dict[str, Any]:
     """Score the tree of all rows on the rows of `--test`."""
     assert options.test is not None
     model, target, measure = result.model, result.target, result.measure
-    with open_rows(options.test) as rows:
-        converter = Converter(model, rows.name, rows.form.decimal_point)
+    with open_rows(options.test, reading.layout) as rows:
+        converter = Converter(model, rows.name, rows.form.mark, reading)
         named = [target.name] + ([] if options.weights is None else [options.weights])
         wanted = [*converter.names, *named]
         names = rows.read_names()
@@ -34,7 +36,7 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
             if one not in names:
                 raise UserError(f"--test: {rows.name} has no column '{one}'.")
         batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
-        name, decimal_point = rows.name, rows.form.decimal_point
+        name = rows.name
     table = pa.concat_tables(batches, promote_options="permissive") if batches else None
     if table is None or table.num_rows == 0:
         raise UserError(f"--test: {name} has no rows.")
@@ -44,11 +46,12 @@ def score_test_file(result: Result, options: FitOptions) -> dict[str, Any]:
     if len(places) == 0:
         raise UserError(f"--test: {name} has no row with a value of the target '{target.name}'.")
     table = table.filter(is_present)
-    truth = _read_truth(table[target.name], target, Place(name, target.name, places), decimal_point)
+    form = converter.find_form(target.name)
+    truth = _read_truth(table[target.name], target, Place(name, target.name, places), form)
     weights = None
     if options.weights is not None:
         where = Place(name, options.weights, places)
-        weights = read_weights(table[options.weights], where, decimal_point)
+        weights = read_weights(table[options.weights], where, converter.find_form(where.column))
     converter.check_names(names)
     X = converter.convert(table, places)
     for text in converter.list_unseen():
@@ -71,24 +74,24 @@ def _explain(truth: Floats, answers: Floats, mean: float, weights: Floats | None
     return float(1 - left / total) if total > 0 else float("nan")
 
 
-def _read_truth(column: Any, target: Target, where: Place, decimal_point: str) -> NDArray[Any]:
+def _read_truth(column: Any, target: Target, where: Place, form: NumberForm) -> NDArray[Any]:
     where = replace(where, advice="Correct it, or leave out the row.")
     if not target.is_class:
-        return to_float64(to_numbers(column, where, decimal_point))
+        return to_float64(to_numbers(column, where, form))
     label_of = {str(label): label for label in target.classes}
-    seen = _read_labels(column, target, where, decimal_point)
+    seen = _read_labels(column, target, where, form)
     for row, text in enumerate(seen):
         if text not in label_of:
             raise where.refuse(row, text, f"one of the classes {', '.join(label_of)}")
     return np.array([label_of[text] for text in seen])
 
 
-def _read_labels(column: Any, target: Target, where: Place, decimal_point: str) -> list[str]:
+def _read_labels(column: Any, target: Target, where: Place, form: NumberForm) -> list[str]:
     """Write the labels of a file as those of the target are written."""
     if isinstance(target.classes[0], int):
-        numbers = parse_numbers(column, where, decimal_point).to_pylist()
+        numbers = parse_numbers(column, where, form).to_pylist()
         return [str(int(one)) if one % 1 == 0 else str(one) for one in numbers]
-    labels: list[str] = to_text(column, where).to_pylist()
+    labels: list[str] = to_text(column, where, target.classes).to_pylist()
     if set(target.classes) == {"false", "true"}:  # booleans, which Python spells True and False
         return [label.lower() for label in labels]
     return labels

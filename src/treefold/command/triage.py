@@ -11,7 +11,9 @@ import pyarrow as pa
 from pyarrow import compute, types
 
 from treefold.command.mistakes import UserError
+from treefold.command.notation import are_numbers
 from treefold.command.options import FitOptions
+from treefold.command.recognition import MOSTLY_NUMBERS
 from treefold.command.target import decode, list_columns, require_column
 from treefold.command.timing import find_time
 from treefold.schema import MANY_LEVELS
@@ -24,7 +26,6 @@ _IDENTIFIER = re.compile(
 )
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](ID|Id|UUID)$")
 _DISTINCT_TEXT = 0.95  # share of rows with text of their own: an identifier, or free text
-_MOSTLY_NUMBERS = 0.9
 _FEW_ROWS_EACH = 10  # per category, on average
 
 
@@ -158,14 +159,14 @@ def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
     if not is_text(column.type) or types.is_dictionary(column.type):
         return
     values = column.drop_null()
-    is_number = compute.match_substring_regex(values, r"^\s*[-+]?[0-9]+([.,][0-9]*)?\s*$")
+    is_number = are_numbers(values.cast("string"))  # or says that there is none
     n_other = len(values) - (compute.sum(is_number).as_py() or 0)
-    if 0 < n_other <= (1 - _MOSTLY_NUMBERS) * len(values):
+    if 0 < n_other <= (1 - MOSTLY_NUMBERS) * len(values):
         first = values.filter(compute.invert(is_number))[0]
         words = "value is" if n_other == 1 else "values are"
         chosen.hints.append(
             f"'{name}' is read as categories, because {n_other:,} {words} not a number "
-            f"(first: '{first}'). Clean it to use it as a number."
+            f"(first: '{first}'). To take it for missing: --missing {shlex.quote(str(first))}"
         )
 
 

@@ -41,7 +41,8 @@ def write_findings(found: Document, width: int) -> list[Line]:
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
     lines = _wrap([("Verdict", found["verdict"]["text"])], room)
-    lines += [("Read", _word_reading(found["read"])), *_wrap(prose, room)]
+    lines += [("Read", _word_reading(found["read"]))]
+    lines += [*_wrap(_word_notation(found["read"]), room), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))
@@ -86,6 +87,17 @@ def _word_reading(read: Document) -> str:
     if read["rows_without_target"]:
         text += f"; {read['rows_without_target']:,} rows without a target are left out"
     return text
+
+
+def _word_notation(read: Document) -> list[Line]:
+    """Say which text was read as something else."""
+    texts = []
+    for kind in ("numbers", "dates"):
+        names = [f"{name} ({how})" for name, how in read[kind].items()]
+        texts += [f"read as {kind}: {_some(names)}"] if names else []
+    words = [f"'{word}' in {_some(names)}" for word, names in read["missing_words"].items()]
+    texts += [f"read as missing: {'; '.join(words)}"] if words else []
+    return [("", text) for text in texts]
 
 
 def _word_target(target: Document) -> str:

@@ -58,6 +58,8 @@ def model_to_document(model: Any) -> tuple[dict[str, Any], Arrays]:
         }
         if getattr(model, "_positive", None) is not None:
             document["positive"] = model._positive
+        if getattr(model, "_reading", None) is not None:
+            document["reading"] = encode(model._reading, "reading", arrays)
         if hasattr(model, "evaluation_"):
             document["evidence"] = evidence_to_document(model, arrays)
     except NotStorableError as error:
@@ -91,6 +93,8 @@ def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
         model.__dict__.update(evidence_from_state(model, take(state, "evidence", dict)))
     if "positive" in state:
         model._positive = take_count(state, "positive", 0, tree._native.n_classes - 1)
+    if "reading" in state:
+        model._reading = take(state, "reading", dict)
     return model
 
 

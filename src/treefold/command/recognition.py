@@ -1,0 +1,198 @@
+"""Which text columns of a table are numbers or dates, and how a model remembers it.
+
+The values of a column decide, all of them: see `treefold.command.notation`. What stays text though
+it looks like numbers or dates gets a hint.
+"""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, types
+
+from treefold.command.mistakes import UserError
+from treefold.command.notation import (
+    MARKS,
+    NumberForm,
+    are_numbers,
+    clean_dates,
+    clean_numbers,
+    find_date_order,
+    find_number_form,
+    is_missing_word,
+    parse_dates,
+    trim,
+)
+from treefold.command.options import FitOptions, Task
+from treefold.command.reading import Rows
+from treefold.command.sniffing import Layout
+
+__all__ = ["MOSTLY_NUMBERS", "Reading", "Recognised", "recognise"]
+
+MOSTLY_NUMBERS = 0.9  # share of values from which on the others look like mistakes
+_MANY_CLASSES = 20
+
+
+@dataclass(slots=True)
+class Reading:
+    """How a model's file was written: other files are read alike."""
+
+    numbers: dict[str, NumberForm] = field(default_factory=dict)  # by column
+    dates: dict[str, bool] = field(default_factory=dict)  # whether the day comes first
+    layout: Layout = field(default_factory=Layout)
+
+    def to_state(self, names: Collection[str]) -> dict[str, Any]:
+        """Write what these columns need as plain values."""
+        state = asdict(self)
+        state["layout"]["missing"] = list(self.layout.missing)
+        for kind in ("numbers", "dates"):
+            state[kind] = {name: one for name, one in state[kind].items() if name in names}
+        return state
+
+    @classmethod
+    def from_state(cls, state: Any, file: str) -> "Reading":
+        """Read what `to_state` wrote; None: nothing was written."""
+        if state is None:
+            return cls()
+        try:
+            numbers = {str(name): NumberForm(**one) for name, one in state["numbers"].items()}
+            dates = {str(name): bool(one) for name, one in state["dates"].items()}
+            layout = Layout(**{**state["layout"], "missing": tuple(state["layout"]["missing"])})
+            texts = [layout.decimal, *layout.missing]
+            texts += [text for one in numbers.values() for text in (one.mark, one.unit)]
+            marks = {one.mark for one in numbers.values()} | {layout.decimal}
+            if all(isinstance(text, str | None) for text in texts) and marks <= {*MARKS, None}:
+                return cls(numbers, dates, layout)
+        except (KeyError, TypeError, AttributeError):
+            pass
+        raise UserError(f"{file} does not say how its columns are read; write it again by fit.")
+
+
+@dataclass(slots=True)
+class Recognised:
+    """A table whose text has become numbers and dates, and what there is to say of it."""
+
+    table: Any
+    reading: Reading
+    numbers: dict[str, str] = field(default_factory=dict)  # what is said of each: its unit
+    dates: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)  # columns by word
+    hints: list[str] = field(default_factory=list)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what was read as what."""
+        return {"numbers": self.numbers, "dates": self.dates, "missing_words": self.missing}
+
+
+def recognise(table: Any, rows: Rows, layout: Layout, options: FitOptions) -> Recognised:
+    """Look at all columns of text but those that are left out anyway."""
+    done = Recognised(table, Reading(layout=layout))
+    apart = {*options.drop, options.id}
+    for place, name in enumerate(table.column_names):
+        column = table[name]
+        if name in apart or not (
+            types.is_string(column.type) or types.is_large_string(column.type)
+        ):
+            continue
+        column = trim(column.cast(pa.string()))
+        if rows.kind == "csv":
+            words = pa.array(rows.form.null_values, pa.string())
+            is_word = compute.is_in(column, words)
+            column = compute.if_else(is_word, pa.scalar(None, pa.string()), column)
+        values = column.combine_chunks().unique().drop_null()
+        values = values.filter(compute.invert(is_missing_word(values)))
+        if len(values):
+            done.table = done.table.set_column(place, name, column)
+            column = _recognise(done, name, values, rows, options)
+        done.table = done.table.set_column(place, name, column)
+    return done
+
+
+def _recognise(done: Recognised, name: str, values: Any, rows: Rows, options: FitOptions) -> Any:
+    """Give one column as what it is; `values` are its distinct ones."""
+    column = done.table[name]
+    found = find_number_form(values, rows.form.mark)
+    if isinstance(found, NumberForm):
+        kind = _name_form(found, values, rows.form.mark)
+        if not kind and rows.kind != "csv":  # text that somebody wrote as text, such as codes
+            return column
+        done.reading.numbers[name] = found
+        if kind:
+            done.numbers[name] = kind
+        _note_missing(done, name, column)
+        text = clean_numbers(column, found.mark, found.unit)
+        return _to_numbers(text)
+    order = find_date_order(values, options.day_first)
+    if isinstance(order, bool):
+        done.reading.dates[name] = order
+        dates = parse_dates(clean_dates(column, order))
+        done.dates[name] = _name_order(values, is_day_first=order)
+        _note_missing(done, name, column)
+        return dates
+    doubt = found or order
+    if doubt is not None:
+        cure = _find_cure(doubt, is_date=found is None)
+        if name == options.target and found is not None and options.task is Task.AUTO:
+            raise UserError(f"Target '{name}' holds numbers, but {doubt}. {cure}")
+        done.hints.append(f"'{name}' is left as text: {doubt}. {cure}")
+    elif name == options.target and options.task is Task.AUTO:
+        _refuse_mixture(name, column, values)
+    return column
+
+
+def _find_cure(doubt: str, is_date: bool) -> str:
+    if is_date:
+        return "Say which: --day-first or --month-first."
+    if "decimal mark" in doubt:
+        return "Say which: --decimal . or --decimal ,"
+    return "Write them alike to use them as numbers."
+
+
+def _to_numbers(text: Any) -> Any:
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    raise AssertionError("every value was read as a number before")
+
+
+def _name_form(form: NumberForm, values: Any, usual: str | None) -> str:
+    """Say what makes the numbers of a column special; nothing if nothing does."""
+    words = [form.unit] if form.unit else []
+    if form.mark == "," != usual:
+        words.append("decimal comma")
+    groups = ".\u00a0\u202f " if form.mark == "," else ","
+    is_grouped = compute.match_substring_regex(values, f"[0-9]['\u2019{groups}][0-9]{{3}}")
+    if not form.unit and compute.any(is_grouped).as_py():
+        words.append("thousands separators")
+    return ", ".join(words)
+
+
+def _name_order(values: Any, is_day_first: bool) -> str:
+    if compute.all(compute.match_substring_regex(values, "^[0-9]{4}")).as_py():
+        return "year first"
+    return "day first" if is_day_first else "month first"
+
+
+def _note_missing(done: Recognised, name: str, column: Any) -> None:
+    words = column.filter(compute.fill_null(is_missing_word(column), False)).unique()
+    for word in words.to_pylist():
+        if word:
+            done.missing.setdefault(word, []).append(name)
+
+
+def _refuse_mixture(name: str, column: Any, values: Any) -> None:
+    """Refuse to take numbers for hundreds of classes because a few values are none."""
+    present = column.drop_null()
+    is_number = are_numbers(present)
+    n_other = len(present) - (compute.sum(is_number).as_py() or 0)
+    if len(values) <= _MANY_CLASSES or n_other > (1 - MOSTLY_NUMBERS) * len(present):
+        return
+    first = present.filter(compute.invert(is_number))[0].as_py()
+    words = "one value is" if n_other == 1 else f"{n_other:,} values are"
+    raise UserError(
+        f"Target '{name}' holds numbers, but {words} not a number (first: '{first}'). Correct it, "
+        f"say --missing '{first}' to leave such rows out, or --task classification."
+    )
