@@ -141,7 +141,7 @@ MONEY = ["price,share,day,class"] + [
 def test_a_line_says_what_was_read_as_what(tmp_path: Path) -> None:
     path = write(tmp_path / "data.csv", *MONEY, "-,?,n/a,low", "?,-,3/1/2024,low")
     out = fit(path, "class", "--cv", 3, "--no-nested").out
-    assert out.splitlines()[1:4] == [
+    assert out.partition("\nRead ")[2].splitlines()[1:4] == [
         "          read as numbers: price ($), share (%)",
         "          read as dates: day (month first)",
         "          read as missing: '-' in price, share; '?' in price, share",
