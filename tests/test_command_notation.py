@@ -318,11 +318,12 @@ def test_random_numbers_are_read_as_written(tmp_path: Path) -> None:
     "reading",
     [
         {},
-        {"numbers": {"x": {"mark": ";"}}, "dates": {}, "layout": {"missing": []}},
-        {"numbers": {"x": {"mark": 1}}, "dates": {}, "layout": {"missing": []}},
-        {"numbers": {}, "dates": {}, "layout": {"missing": [1]}},
-        {"numbers": {}, "dates": [], "layout": {"missing": []}},
-        {"numbers": {}, "dates": {}, "layout": {"missing": [], "other": 1}},
+        {"numbers": {"x": {"mark": ";"}}, "dates": {}, "layout": {"missing": []}, "widths": []},
+        {"numbers": {"x": {"mark": 1}}, "dates": {}, "layout": {"missing": []}, "widths": []},
+        {"numbers": {}, "dates": {}, "layout": {"missing": [1]}, "widths": []},
+        {"numbers": {}, "dates": {}, "layout": {"missing": []}, "widths": ["x"]},
+        {"numbers": {}, "dates": [], "layout": {"missing": []}, "widths": []},
+        {"numbers": {}, "dates": {}, "layout": {"missing": [], "other": 1}, "widths": []},
     ],
 )
 def test_a_file_that_says_nothing_sensible_of_reading_is_refused(

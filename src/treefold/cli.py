@@ -105,6 +105,12 @@ def _make_fit() -> Callable[..., None]:
             list[str] | None, column("Take its numbers for categories. May be repeated.")
         ] = None,
         id: Annotated[str | None, column("Names the rows: leave it out.")] = None,
+        header: Annotated[
+            bool, Option("--header/--no-header", help="Whether the first line holds names.")
+        ] = True,
+        comment: Annotated[
+            str | None, Option(metavar="CHAR", help="Skip lines that begin with it.")
+        ] = None,
         missing: Annotated[
             list[str] | None,
             Option(metavar="VALUE", help="Means that a value is missing. May be repeated."),
@@ -178,6 +184,7 @@ def _make_fit() -> Callable[..., None]:
             options = FitOptions(
                 data=data, target=target, task=task, positive=positive, class_weight=class_weight,
                 weights=weights, drop=tuple(drop or ()), categorical=tuple(categorical or ()),
+                header=header, comment=comment,
                 missing=tuple(missing or ()), decimal=decimal and decimal.value,
                 day_first=day_first,
                 id=id, cv=cv, repeats=repeats, groups=groups, time=time, folds=folds,

@@ -69,10 +69,14 @@ class Converter:
 
     def check_names(self, present: Collection[str]) -> None:
         """Refuse a file that lacks a column that a tree asks for, before its rows are read."""
-        names, asked = (
-            self.names,
-            {place for tree in self.trees for place in tree.feature.tolist()} - {-2},
-        )
+        widths = self.reading.widths
+        if widths and len(present) not in widths:
+            raise UserError(
+                f"{self.file} has {len(present)} columns, but the model, which was fitted with "
+                f"--no-header, knows them by their places among {widths[-1]}; give all of them."
+            )
+        names = self.names
+        asked = {place for tree in self.trees for place in tree.feature.tolist()} - {-2}
         missing = [names[place] for place in sorted(asked) if names[place] not in present]
         if missing:
             word = "column" if len(missing) == 1 else "columns"

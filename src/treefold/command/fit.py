@@ -20,6 +20,7 @@ from treefold.command.drawing import show_score
 from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import Study, fit_tree, read_score, read_weights
 from treefold.command.folds import make_folds
+from treefold.command.heading import doubt_names, suspect_comment
 from treefold.command.leakage import list_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
@@ -27,7 +28,7 @@ from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions, word_fit
 from treefold.command.order import check_order, score_in_time, word_order
 from treefold.command.outputs import check_outputs, printed, written_together
-from treefold.command.reading import name_file, open_rows, read_table
+from treefold.command.reading import Rows, name_file, open_rows, read_table
 from treefold.command.recognition import Recognised, recognise
 from treefold.command.report import check_report, make_report
 from treefold.command.sniffing import Layout
@@ -66,9 +67,12 @@ def run_fit(options: FitOptions, begin: float) -> None:
     clock = _Clock(begin, time.perf_counter() - begin)
     _check_files(options)
     start = time.perf_counter()
-    layout = Layout(options.decimal, options.missing)
+    layout = Layout(options.decimal, options.missing, options.header, options.comment)
     with open_rows(options.data, layout) as rows:
-        recognised = recognise(read_table(rows), rows, layout, options)
+        table = read_table(rows)
+        doubt = _doubt_head(table, rows, options)
+        recognised = recognise(table, rows, layout, options)
+        recognised.hints += [doubt] if doubt else []
         kind = rows.description
     clock.reading = time.perf_counter() - start
     found: dict[str, Any] = {"verdict": {}, "treefold": __version__}
@@ -84,6 +88,16 @@ def run_fit(options: FitOptions, begin: float) -> None:
     found["next"] = _suggest(found, options)
     found["work"] = {"trees": result.evidence.n_trees, "seconds": clock.split()}
     _print(found, options)
+
+
+def _doubt_head(table: Any, rows: Rows, options: FitOptions) -> str | None:
+    """Say so if the first line does not look like names."""
+    doubt = doubt_names(table) if rows.kind == "csv" and options.header else None
+    if options.target not in table.column_names and rows.kind == "csv":
+        more = doubt or suspect_comment(table.column_names[0])
+        if more:
+            raise UserError(f"--target: there is no column '{options.target}'. {more.strip()}")
+    return doubt
 
 
 def _check_files(options: FitOptions) -> None:

@@ -60,6 +60,8 @@ class FitOptions:
     weights: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    header: bool = True
+    comment: str | None = None
     missing: tuple[str, ...] = ()
     decimal: str | None = None
     day_first: bool | None = None
@@ -81,6 +83,9 @@ class FitOptions:
     json: bool = False
 
 
+_SWITCHED_OFF = {"day_first": "--month-first"}  # where that is not --no-...
+
+
 def word_fit(options: FitOptions, left_out: Collection[str]) -> str:
     """Word the command that was given, without the options that are left out."""
     words = ["treefold", "fit", options.data]
@@ -90,7 +95,7 @@ def word_fit(options: FitOptions, left_out: Collection[str]) -> str:
             continue
         name = f"--{one.name.replace('_', '-')}"
         if isinstance(value, bool):
-            words.append(name if value else f"--no-{one.name}")
+            words.append(name if value else _SWITCHED_OFF.get(one.name, f"--no-{one.name}"))
         elif isinstance(value, tuple):
             words += [word for item in value for word in (name, item)]
         else:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute, csv, feather, ipc, parquet, types
 
+from treefold.command.heading import skip_comments, suspect_comment
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.notation import trim
 from treefold.command.sniffing import (
@@ -54,7 +55,7 @@ class Rows:
     def read_options(self) -> Any:
         """Give pyarrow's options for CSV, of which a block holds whole lines."""
         longest = min(2**31 - 1, _LINES * self.first_line)
-        return csv.ReadOptions(block_size=max(_BLOCK, longest))
+        return self.form.read_options(block_size=max(_BLOCK, longest))
 
     @property
     def description(self) -> str:
@@ -76,6 +77,8 @@ class Rows:
 
     def name_columns(self, names: Sequence[str]) -> list[str]:
         """Call the columns what they are called; in CSV without spaces around names."""
+        if not self.form.has_names and self.kind == "csv":
+            return [f"column_{place}" for place in range(1, len(names) + 1)]
         plain = [name.strip() for name in names] if self.kind == "csv" else names
         return check_names(plain, self.name)
 
@@ -155,6 +158,13 @@ def _look_at(path: str, name: str, layout: Layout, opened: ExitStack) -> Rows:
     if kind == "csv":
         with _unpacked(path, compression, name) as plain:
             encoding = find_encoding(plain)
+        if layout.comment:
+            rest = replace(layout, comment=None)
+            with _unpacked(path, compression, name) as plain, _errors_named(rows):
+                parts = skip_comments(_recode(plain, encoding), layout.comment)
+                rows = _look_at(_copy(parts, opened), name, rest, opened)
+            form = replace(rows.form, encoding=encoding)
+            return replace(rows, form=form, compression=compression, is_packed=False)
         form = find_form(head, encoding, len(head) < HEAD, layout)
         with _unpacked(path, compression, name) as plain:
             rows = replace(rows, form=form, first_line=_measure_line(plain))
@@ -248,7 +258,8 @@ def check_names(names: Sequence[str], file: str) -> list[str]:
     for name in named:
         if name in seen:
             raise UserError(
-                f"Column '{name}' occurs twice in {file}; give every column its own name."
+                f"Column '{name}' occurs twice in {file}; give every column its own name. If the "
+                "first line is data, not names: --no-header"
             )
         seen.add(name)
     return named
@@ -259,8 +270,11 @@ def _errors_named(rows: Rows) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeError) as error:
-        word = _WORDS[rows.kind]
-        raise UserError(f"{rows.name} cannot be read as {word}: {shorten(error)}") from None
+        text = f"{rows.name} cannot be read as {_WORDS[rows.kind]}: {shorten(error)}"
+        if rows.kind == "csv":
+            with rows.open() as file:
+                text += suspect_comment(file.read(HEAD).decode(errors="replace"))
+        raise UserError(text) from None
     except OSError as error:
         raise UserError(_explain(error, rows.name)) from None
 

@@ -41,6 +41,7 @@ class Reading:
     numbers: dict[str, NumberForm] = field(default_factory=dict)  # by column
     dates: dict[str, bool] = field(default_factory=dict)  # whether the day comes first
     layout: Layout = field(default_factory=Layout)
+    widths: list[int] = field(default_factory=list)  # without names: possible numbers of columns
 
     def to_state(self, names: Collection[str]) -> dict[str, Any]:
         """Write what these columns need as plain values."""
@@ -59,12 +60,17 @@ class Reading:
             numbers = {str(name): NumberForm(**one) for name, one in state["numbers"].items()}
             dates = {str(name): bool(one) for name, one in state["dates"].items()}
             layout = Layout(**{**state["layout"], "missing": tuple(state["layout"]["missing"])})
-            texts = [layout.decimal, *layout.missing]
+            texts = [layout.decimal, layout.comment, *layout.missing]
             texts += [text for one in numbers.values() for text in (one.mark, one.unit)]
+            widths = [int(width) for width in state["widths"]]
             marks = {one.mark for one in numbers.values()} | {layout.decimal}
-            if all(isinstance(text, str | None) for text in texts) and marks <= {*MARKS, None}:
-                return cls(numbers, dates, layout)
-        except (KeyError, TypeError, AttributeError):
+            if (
+                all(isinstance(text, str | None) for text in texts)
+                and marks <= {*MARKS, None}
+                and isinstance(layout.has_names, bool)
+            ):
+                return cls(numbers, dates, layout, widths)
+        except (KeyError, TypeError, ValueError, AttributeError):
             pass
         raise UserError(f"{file} does not say how its columns are read; write it again by fit.")
 
@@ -88,6 +94,10 @@ class Recognised:
 def recognise(table: Any, rows: Rows, layout: Layout, options: FitOptions) -> Recognised:
     """Look at all columns of text but those that are left out anyway."""
     done = Recognised(table, Reading(layout=layout))
+    if not layout.has_names and rows.kind == "csv":
+        n_columns = table.num_columns
+        is_last = options.target == table.column_names[-1]  # others keep their places without it
+        done.reading.widths = [n_columns - 1, n_columns] if is_last else [n_columns]
     apart = {*options.drop, options.id}
     for place, name in enumerate(table.column_names):
         column = table[name]

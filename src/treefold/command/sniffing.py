@@ -38,6 +38,8 @@ class Layout:
 
     decimal: str | None = None  # the decimal mark, where values tell of none
     missing: tuple[str, ...] = ()  # words for missing values
+    has_names: bool = True  # in its first line
+    comment: str | None = None  # what lines begin with that are not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class CsvForm:
     delimiter: str = ","
     mark: str | None = None  # the decimal mark; None: the file does not tell
     missing: tuple[str, ...] = ()
+    has_names: bool = True
+
+    def read_options(self, **more: Any) -> Any:
+        """Give pyarrow's options."""
+        return csv.ReadOptions(autogenerate_column_names=not self.has_names, **more)
 
     def parse_options(self) -> Any:
         """Give pyarrow's options."""
@@ -117,10 +124,10 @@ def find_form(head: bytes, encoding: str, is_whole: bool, layout: Layout) -> Csv
     text = _cut(head.decode(encoding, errors="replace"), is_whole)
     names = text.split(b"\n", 1)[0].decode()
     # Where none gives several columns, the one of the first line lets pyarrow say what is wrong.
-    missing = layout.missing
-    best, most = CsvForm(encoding, max(_DELIMITERS, key=names.count), missing=missing), 1
+    usual = CsvForm(encoding, missing=layout.missing, has_names=layout.has_names)
+    best, most = replace(usual, delimiter=max(_DELIMITERS, key=names.count)), 1
     for delimiter in _DELIMITERS:
-        form = CsvForm(encoding, delimiter, missing=missing)
+        form = replace(usual, delimiter=delimiter)
         table = _try(text, form)
         if table is not None and table.num_columns > most:
             best, most = form, table.num_columns
@@ -143,6 +150,7 @@ def _try(text: bytes, form: CsvForm, **more: Any) -> Any:
         try:
             return csv.read_csv(
                 io.BytesIO(part),
+                read_options=form.read_options(),
                 parse_options=form.parse_options(),
                 convert_options=form.convert_options(**more),
             )
