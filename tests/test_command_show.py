@@ -29,6 +29,29 @@ def test_show_is_golden(model: Path) -> None:
     assert GOLDEN.joinpath("show_loans.txt").read_text().startswith("Evaluation: neg_brier_score")
 
 
+def test_show_gives_rows_and_shares_of_every_node(model: Path) -> None:
+    tree = treefold.load(model).tree_
+    lines = run("show", model).out.split("\n\n")[1].splitlines()
+    assert lines[0].split()[:4] == ["rows", "'yes'", "held", "out"]
+    assert len(lines) == tree.node_count + 2
+    for node, line in enumerate(lines[1:-1]):
+        share = tree.value[node, 0, 1]
+        assert f" {tree.n_node_samples[node]:,} " in line
+        assert f" {share:.1%} " in f"{line} "
+
+
+def test_a_tree_without_folds_is_shown_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "plain.treefold"
+    treefold.save(treefold.DecisionTreeRegressor().fit([[1.0], [2.0]], [3.0, 5.0]), path)
+    lines = [line.split() for line in run("show", path).out.splitlines()]
+    assert lines[0] == ["rows", "mean"]
+    assert lines[1:] == [
+        ["all", "rows", "2", "4"],
+        ["├", "feature_0", "<=", "1.5", "1", "3"],
+        ["└", "feature_0", ">", "1.5", "1", "5"],
+    ]
+
+
 @pytest.mark.parametrize("form", ["json", "dot", "sql", "svg"])
 def test_show_writes_what_the_library_exports(model: Path, form: str, tmp_path: Path) -> None:
     export = getattr(treefold, f"export_{form}")
@@ -70,7 +93,7 @@ def half(tmp_path: Path) -> Path:
 
 
 def test_half_characters_are_shown_by_their_codes(half: Path) -> None:
-    assert "a\\ud800 <= 1.50" in run("show", half).out
+    assert "a\\ud800 <= 1.5" in run("show", half).out
     shown = json.loads(run("show", half, "--format", "json").out)
     assert shown["features"] == ["a\ud800"]
     for form in ("dot", "svg"):

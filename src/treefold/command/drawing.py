@@ -1,6 +1,9 @@
 """The tree as a list of nodes, and as lines; the path of scores as columns of numbers."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -8,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from treefold.command.target import Target
-from treefold.export.cleaning import reveal
+from treefold.export.cleaning import reveal, shorten
 from treefold.export.reach import follow_paths
 from treefold.export.words import Wording
 from treefold.model import Tree
@@ -17,7 +20,11 @@ __all__ = ["describe_paths", "draw_path", "draw_tree", "list_nodes", "show_numbe
 
 _TREE_LINES = 13
 _PATH_POINTS = 9
-_LEAST_ROOM = 20  # characters of a condition
+_LEAST_ROOM, _LEAST_NAME = 20, 8  # characters of a condition, and of the name in it
+_ENOUGH_ROOM = 30  # characters of conditions: with less, it is not told where splits are cut
+_ROWS_WIDTH, _CELL_WIDTH = 7, 8
+_IS = " is "
+_LIST_END = re.compile(r"( or \d+ more)?( or missing)?$")
 _LABELS = 40  # characters that the categories of a side may take
 
 
@@ -69,7 +76,7 @@ def list_nodes(
 
 def _find_plain_shares(model: Any, target: Target, weights: Any) -> NDArray[np.float64] | None:
     """Shares of the classes in each node as if they had no weights; None if they have none."""
-    is_weighted = model.best_params_.get("class_weight") is not None
+    is_weighted = getattr(model, "best_params_", {}).get("class_weight") is not None
     if target.codes is None or len(target.codes) == 0 or not is_weighted:
         return None
     value = model.tree_.value[:, 0]
@@ -141,51 +148,133 @@ def _list(labels: Sequence[Any]) -> str:
 # Lines ------------------------------------------------------------------------------------------
 
 
-def draw_tree(nodes: Sequence[dict[str, Any]], target: dict[str, Any], width: int) -> list[str]:
-    """Draw the first levels of a tree, a line per node."""
-    limit = _choose_depth(nodes)
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What stands beside the conditions: a head, and the cells of each node."""
+
+    head: list[str]
+    cells: dict[int, list[str]]
+    steady_head: str = ""
+    steady: dict[int, str] = field(default_factory=dict)
+
+    def write(self, node: int | None) -> str:
+        """Write the cells of a node, or the head, one under the other."""
+        cells = self.head if node is None else self.cells[node]
+        steady = self.steady_head if node is None else self.steady.get(node, "")
+        text = " ".join(f"{cell:>{size}}" for cell, size in zip(cells, self._sizes(), strict=True))
+        return f"{text}  {steady}".rstrip()
+
+    @property
+    def width(self) -> int:
+        steady = [self.steady_head, *self.steady.values()] if self.steady_head else []
+        return sum(self._sizes()) + len(self.head) + (2 + max(map(len, steady)) if steady else 0)
+
+    def _sizes(self) -> list[int]:
+        columns = zip(self.head, *self.cells.values(), strict=True)
+        least = (_ROWS_WIDTH, *[_CELL_WIDTH] * (len(self.head) - 1))
+        return [max(size, *map(len, column)) for size, column in zip(least, columns, strict=True)]
+
+
+def draw_tree(
+    nodes: Sequence[dict[str, Any]],
+    target: dict[str, Any],
+    width: int,
+    most_lines: int | None = _TREE_LINES,
+) -> list[str]:
+    """Draw the first levels of a tree, or all of them, a line per node.
+
+    What does not fit is cut in the middle of names and of lists; cuts of numbers never are.
+    """
+    limit = _choose_depth(nodes, most_lines)
     shown = [node for node in nodes if node["depth"] <= limit]
-    is_weighted = "plain_share" in nodes[0]
-    splits = [node["split"] for node in shown if "split" in node and node["depth"] < limit]
-    steady = max([28, *(len(_describe_steadiness(split)) for split in splits)])
-    room = max(_LEAST_ROOM, width - 28 - 9 * is_weighted - steady)
-    value, heldout = _title(target)
-    plain = f" {'of rows':>8}" if is_weighted else ""
-    head = f"{'':{room}} {'rows':>7} {value:>8} {heldout:>8}{plain}  same split in, cut at"
-    lines = [head]
-    ends: list[bool] = []  # per level: whether the branch that leads here is the last one
     parents = {
         child: node for node in nodes if "split" in node for child in node["split"]["children"]
     }
+    labels = _label(nodes, shown, parents)
+    wanted = max(len(branch) + len(name) + len(rest) for branch, name, rest, _ in labels.values())
+    tables = [_make_table(shown, target, parents, limit, is_full) for is_full in (True, False)]
+    fits = width - tables[0].width >= min(wanted, _ENOUGH_ROOM)
+    table = tables[0] if fits else tables[1]
+    room = max(_LEAST_ROOM, width - table.width)
+    lines = [f"{'':{room}} {table.write(None)}"]
     for node in shown:
-        parent = parents.get(node["node"])
-        is_left = parent is not None and parent["split"]["children"][0] == node["node"]
-        ends = [*ends[: max(0, node["depth"] - 1)], not is_left] if parent else []
-        text = _indent(ends) + node["condition"]
-        if node["depth"] == limit and not node["is_leaf"]:
-            text = f"{_clip(text, room - 4)} ..."
-        words = _describe_steadiness(parent["split"]) if parent and is_left else ""
-        label = node["class"] if value == "class" else ""
-        share, seen = _show_value(node, "share", label), _show_value(node, "heldout_share")
-        numbers = f"{node['rows']:>7,} {share:>8} {seen:>8}"
-        if is_weighted:
-            numbers += f" {_show_value(node, 'plain_share'):>8}"
-        lines.append(f"{_clip(text, room):{room}} {numbers}  {words}".rstrip())
+        number = node["node"]
+        more = " ..." if node["depth"] == limit and not node["is_leaf"] else ""
+        text = _fit_label(labels[number], room - len(more)) + more
+        if len(text) > room:  # a cut that leaves no room: its numbers stand below
+            lines.append(text)
+            text = ""
+        lines.append(f"{text:{room}} {table.write(number)}")
     return lines
 
 
-def _title(target: dict[str, Any]) -> tuple[str, str]:
+def _make_table(
+    shown: Sequence[dict[str, Any]],
+    target: dict[str, Any],
+    parents: dict[int, dict[str, Any]],
+    limit: int,
+    is_full: bool,
+) -> _Table:
+    """Gather the numbers; only a full table says where splits are cut."""
+    title, size = _title(target), 12 if is_full else 8
+    is_seen = shown[0]["heldout_rows"] is not None
+    is_weighted = "plain_share" in shown[0]
+    head = ["rows", shorten(title, size)]
+    head += (["held out"] if is_seen else []) + (["of rows"] if is_weighted else [])
+    cells, steady = {}, {}
+    for node in shown:
+        label = shorten(node["class"], size) if title == "class" else ""
+        line = [f"{node['rows']:,}", _show_value(node, "share", label)]
+        line += [_show_value(node, "heldout_share")] if is_seen else []
+        line += [_show_value(node, "plain_share")] if is_weighted else []
+        cells[node["node"]] = line
+        if is_seen and "split" in node and node["depth"] < limit:
+            steady[node["split"]["children"][0]] = _describe_steadiness(node["split"], is_full)
+    if not is_seen:
+        return _Table(head, cells)
+    return _Table(head, cells, "same split in, cut at" if is_full else "folds", steady)
+
+
+def _title(target: dict[str, Any]) -> str:
     if target["task"] == "regression":
-        return "mean", "held out"
-    if target["positive"] is not None:
-        return _clip(f"'{target['positive']}'", 8), "held out"
-    return "class", "held out"
+        return "mean"
+    return "class" if target["positive"] is None else f"'{target['positive']}'"
 
 
-def _choose_depth(nodes: Sequence[dict[str, Any]]) -> int:
+def _choose_depth(nodes: Sequence[dict[str, Any]], most_lines: int | None) -> int:
     """The deepest level down to which the tree fits."""
     depths = np.bincount([node["depth"] for node in nodes]).cumsum()
-    return max(1, int(np.searchsorted(depths, _TREE_LINES, side="right")) - 1)
+    if most_lines is None:
+        return len(depths) - 1
+    return max(1, int(np.searchsorted(depths, most_lines, side="right")) - 1)
+
+
+_Label = tuple[str, str, str, str]  # branches, a name, what is said of it, and of the other side
+
+
+def _label(
+    nodes: Sequence[dict[str, Any]],
+    shown: Sequence[dict[str, Any]],
+    parents: dict[int, dict[str, Any]],
+) -> dict[int, _Label]:
+    """Take the conditions of nodes apart."""
+    rests, names = {}, {}
+    for node in nodes:
+        parent = parents.get(node["node"])
+        name = "" if parent is None else reveal(parent["split"]["column"])
+        name = name if node["condition"].startswith(f"{name} ") else ""
+        names[node["node"]], rests[node["node"]] = name, node["condition"].removeprefix(name)
+    labels = {}
+    ends: list[bool] = []  # per level: whether the branch that leads here is the last one
+    for node in shown:
+        number, other = node["node"], ""
+        parent = parents.get(number)
+        if parent is not None:
+            left, right = parent["split"]["children"]
+            ends = [*ends[: node["depth"] - 1], number == right]
+            other = rests[left if number == right else right]
+        labels[number] = (_indent(ends), names[number], rests[number], other)
+    return labels
 
 
 def _indent(ends: Sequence[bool]) -> str:
@@ -195,27 +284,56 @@ def _indent(ends: Sequence[bool]) -> str:
     return above + ("└ " if ends[-1] else "├ ")
 
 
+def _fit_label(label: _Label, room: int) -> str:
+    """Write a condition in some room, or in more if a cut of numbers needs it."""
+    branch, name, rest, other = label
+    most = max(2, room - _LEAST_ROOM)
+    if len(branch) > most:
+        branch = "…" + branch[len(branch) - most + 1 :]
+    room -= len(branch)
+    least = max(_LEAST_NAME, room // 3)
+    if len(name) + len(rest) > room and rest.startswith(_IS):
+        rest = _fit_list(rest, other, room - min(len(name), least))
+    elif len(name) + len(rest) > room and least + len(rest) > room:
+        rest = rest.replace(" or missing", " or NA")
+    return branch + shorten(name, max(_LEAST_NAME, room - len(rest))) + rest
+
+
+def _fit_list(rest: str, other: str, room: int) -> str:
+    """Leave categories out, or the middle of a single one; both sides must not look alike."""
+    if len(rest) <= room:
+        return rest
+    found = _LIST_END.search(rest)
+    assert found is not None  # it matches nothing, too
+    body = rest[len(_IS) : found.start()]
+    for end in (found[0], found[2] or "", ""):
+        space = room - len(_IS) - len(end)
+        if space >= _LEAST_NAME:
+            break
+    pairs = zip(body, other[len(_IS) :], strict=False)
+    same = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+    if same >= space * 2 // 3 - 1:  # what both sides begin with would fill the room
+        body = f"…{body[same - 1 :]}"
+    if ", " in body and found[0]:
+        return f"{_IS}{body[: space - 1].rstrip(', ')}…{end}"
+    return _IS + shorten(body, space) + end
+
+
 def _show_value(node: dict[str, Any], name: str, label: str = "") -> str:
     value = node.get(name) if "share" in node else node[name.replace("share", "value")]
     if value is None:
         return "-"
     if "share" not in node:
         return show_number(float(f"{value:.4g}"))
-    return f"{_clip(label, 3)} {value:.0%}" if label and name == "share" else f"{value:.1%}"
+    return f"{label} {value:.0%}" if label else f"{value:.1%}"
 
 
-def _describe_steadiness(split: dict[str, Any]) -> str:
-    text = f"{split['folds_same_column']} of {split['folds']} folds"
-    low, high = split["cut_from"], split["cut_to"]
-    return text if low is None or low == high else f"{text}, {low}..{high}"
-
-
-def _clip(text: str, width: int) -> str:
-    if len(text) <= width:
+def _describe_steadiness(split: dict[str, Any], is_full: bool) -> str:
+    text = f"{split['folds_same_column']} of {split['folds']}"
+    if not is_full:
         return text
-    cut = text[: width - 1]
-    words = text[:width].rsplit(" ", 1)[0]
-    return (words if len(words) > 0.7 * width else cut).rstrip(", ") + "…"
+    low, high = split["cut_from"], split["cut_to"]
+    return f"{text} folds" if low is None or low == high else f"{text} folds, {low}..{high}"
 
 
 def draw_path(path: Sequence[dict[str, Any]], title: str, room: int) -> list[str]:

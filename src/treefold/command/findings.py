@@ -25,6 +25,7 @@ __all__ = [
     "describe_fit",
     "describe_target",
     "gather_answers",
+    "recall_target",
 ]
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,27 @@ def describe_target(target: Target) -> dict[str, Any]:
     numbers = {"mean": values.mean(), "min": values.min(), "max": values.max()}
     plain = {name: float(value) for name, value in numbers.items()}
     return {"name": target.name, "task": "regression", **plain}
+
+
+def recall_target(model: Any, name: str) -> Target:
+    """What a fitted model predicts, as far as it knows."""
+    evaluation = getattr(model, "evaluation_", None)
+    truth = None if evaluation is None else evaluation.truth
+    tree = model.tree_
+    if not hasattr(model, "classes_"):
+        values = tree.value[:1, 0, 0] if truth is None else truth
+        return Target(name, values)
+    classes = tuple(model.classes_.tolist())
+    if truth is None:
+        shares = tree.value[0, 0] * tree.weighted_n_node_samples[0]
+        counts = tuple(np.rint(shares).astype(np.int64).tolist())
+        codes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    else:
+        codes = truth.astype(np.int64)
+        counts = tuple(np.bincount(codes, minlength=len(classes)).tolist())
+    is_binary = len(classes) == 2
+    positive = classes[int(getattr(model, "_positive", 1))] if is_binary else None
+    return Target(name, model.classes_[codes], classes, counts, positive, codes)
 
 
 def describe_columns(chosen: Chosen) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions, word_fit
 from treefold.command.order import check_order, score_in_time, word_order
-from treefold.command.outputs import check_outputs, printed, written_together
+from treefold.command.outputs import check_outputs, choose_width, printed, written_together
 from treefold.command.reading import Rows, name_file, open_rows, read_table
 from treefold.command.recognition import Recognised, recognise
 from treefold.command.report import check_report, make_report
@@ -44,7 +44,6 @@ from treefold.table import Table
 
 __all__ = ["run_fit"]
 
-_WIDTH = 100  # where there is no terminal
 _NOT_AGAIN = ("test", "report", "jobs", "json")  # what a model that is kept does not need
 
 
@@ -260,9 +259,9 @@ def _print(found: dict[str, Any], options: FitOptions) -> None:
             sys.stdout.write(json.dumps(_without_nan(found), indent=2, ensure_ascii=False) + "\n")
         return
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    width = console.width if console.is_terminal else _WIDTH
+    lines = write_findings(found, choose_width(console), console.is_terminal)
     with printed():
-        for label, text in write_findings(found, max(80, min(width, 120))):
+        for label, text in lines:
             style = {"Warning": "yellow", "Hint": "cyan"}.get(label, "bold")
             console.print(Text().append(f"{label:<10}", style).append(text))
 

@@ -12,7 +12,10 @@ from typing import IO, Any
 from treefold.atomic import check_writable, written_atomically
 from treefold.command.mistakes import UserError, interrupts_wait, note_written, shorten
 
-__all__ = ["check_outputs", "printed", "written", "written_together"]
+__all__ = ["check_outputs", "choose_width", "printed", "written", "written_together"]
+
+
+_WIDTH = 100  # where there is no terminal
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, str | None]) -> None:
@@ -74,6 +77,11 @@ def written(path: Path | None) -> Iterator[Any]:
         return
     with written_together({"--output": path}) as files:
         yield files["--output"]
+
+
+def choose_width(console: Any) -> int:
+    """How many columns a text on stdout may take; rich knows the terminal."""
+    return max(80, min(console.width, 120)) if console.is_terminal else _WIDTH
 
 
 @contextmanager

@@ -1,14 +1,22 @@
 """What `treefold show` does: a model file in a form that people or programs read."""
 
+import textwrap
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 import treefold
-from treefold import export_text
+from treefold.command.drawing import draw_tree, list_nodes
+from treefold.command.findings import describe_target, recall_target
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import Format
-from treefold.command.outputs import check_outputs, written
+from treefold.command.outputs import check_outputs, choose_width, written
 from treefold.command.predict import open_model
+from treefold.command.words import reveal_all
+from treefold.export.words import Wording
+from treefold.stability import CAUTION
 
 __all__ = ["run_show"]
 
@@ -20,24 +28,33 @@ def run_show(path: Path, form: Format, dialect: str | None, output: Path | None)
     check_outputs({"--output": output}, {"the model": str(path)})
     model = open_model(path)
     try:
-        text = _write(model, form, dialect)
+        text = _write(model, form, dialect, output is not None)
     except (ValueError, ImportError) as error:
         raise UserError(shorten(error)) from None
     with written(output) as file:
         file.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
 
 
-def _write(model: Any, form: Format, dialect: str | None) -> str:
+def _write(model: Any, form: Format, dialect: str | None, is_file: bool) -> str:
     if form is Format.TEXT:
-        return _write_text(model)
+        return _write_text(model, choose_width(Console(file=StringIO()) if is_file else Console()))
     export = getattr(treefold, f"export_{form}")
     return str(export(model, dialect=dialect) if form is Format.SQL else export(model))
 
 
-def _write_text(model: Any) -> str:
-    """The rules, below what cross-validation found out."""
+def _write_text(model: Any, width: int) -> str:
+    """The whole tree, below what cross-validation found out."""
+    Wording(model, None, None, 0)  # refuses what is not one tree
+    target = recall_target(model, "target")
+    nodes = reveal_all(list_nodes(model, target))
+    lines = draw_tree(nodes, reveal_all(describe_target(target)), width, None)
+    if nodes[0]["heldout_rows"] is not None:
+        lines.append(CAUTION)
     evaluation = getattr(model, "evaluation_", None)
     if evaluation is None:
-        return export_text(model, max_depth=None)
-    rules = export_text(model, max_depth=None, show_stability=True)
-    return f"{evaluation}\n\n{rules}"
+        return "\n".join(lines)
+    said = [
+        textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False)
+        for line in str(evaluation).splitlines()
+    ]
+    return "\n".join([*said, "", *lines])

@@ -1,21 +1,23 @@
 """The findings of a fit as text: about 35 lines on a terminal of 100 columns."""
 
 import math
+import shlex
+import sys
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
-from treefold.export.cleaning import reveal
+from treefold.export.cleaning import reveal, shorten
+from treefold.stability import CAUTION
 
-__all__ = ["word_class_weight", "write_findings"]
+__all__ = ["reveal_all", "word_class_weight", "write_findings"]
 
 Document = dict[str, Any]
 Line = tuple[str, str]  # a label, or nothing, and a text
 
 _LABEL = 10
 _SHOWN = 6  # names in a list
-_CAUTION = "Folds share most of their rows, so agreement means steady, not certain."
 _ROWS = {
     "nested": "nested: these rows did not choose",
     "cross_validation": "cross-validation of the choice",
@@ -23,13 +25,22 @@ _ROWS = {
     "baseline": "naive: one answer for all",
     "test": "test file",
 }
+_BRIEF_ROWS = {
+    **_ROWS,
+    "nested": "nested",
+    "cross_validation": "cross-validation",
+    "baseline": "naive",
+}
 _OPTIMISTIC = "cross-validation (optimistic)"
 _NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves"}
 
 
-def write_findings(found: Document, width: int) -> list[Line]:
-    """Word everything, in the order in which people ask."""
-    found = _reveal(found)
+def write_findings(found: Document, width: int, breaks_paths: bool = False) -> list[Line]:
+    """Word everything, in the order in which people ask; lines with names of files last, if asked.
+
+    Those are as long as the names, unless they are to be broken.
+    """
+    found = reveal_all(found)
     room = width - _LABEL
     prose: list[Line] = [
         ("Target", _word_target(found["target"])),
@@ -41,31 +52,34 @@ def write_findings(found: Document, width: int) -> list[Line]:
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
     lines = _wrap([("Verdict", found["verdict"]["text"])], room)
-    lines += [("Read", _word_reading(found["read"]))]
+    path_room = room if breaks_paths else sys.maxsize
+    lines += _wrap([("Read", _word_reading(found["read"]))], path_room)
     lines += [*_wrap(_word_notation(found["read"]), room), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))
-    lines += _hang("Tree", [*draw_tree(found["tree"], found["target"], room), _CAUTION])
+    lines += _hang("Tree", draw_tree(found["tree"], found["target"], room))
+    lines += _wrap([("", CAUTION)], room)
     if found["chosen"]["class_weight"] is not None:
         lines += _wrap([("", word_class_weight(found["chosen"]["class_weight"]))], room)
     lines += _wrap([("Columns", _word_importance(found))], room)
     if found["thresholds"] is not None:
-        lines += _hang("At 0.50", list(_word_thresholds(found["thresholds"])))
-    lines.append(("Work", _word_work(found["work"])))
-    lines += _hang("Wrote", found["wrote"])
-    lines.append(("Next", found["next"]))
+        texts = _word_thresholds(found["thresholds"])
+        lines += _wrap(list(zip(("At 0.50", ""), texts, strict=True)), room)
+    lines += _wrap([("Work", _word_work(found["work"]))], room)
+    lines += _wrap(_hang("Wrote", found["wrote"]), path_room)
+    lines += _hang("Next", _break_command(found["next"], path_room))
     return lines
 
 
-def _reveal(value: Any) -> Any:
+def reveal_all(value: Any) -> Any:
     """Let no name or category that holds a line break or a code of the terminal act as one."""
     if isinstance(value, str):
         return reveal(value)
     if isinstance(value, dict):
-        return {_reveal(name): _reveal(item) for name, item in value.items()}
+        return {reveal_all(name): reveal_all(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_reveal(item) for item in value]
+        return [reveal_all(item) for item in value]
     return value
 
 
@@ -73,8 +87,27 @@ def _wrap(lines: list[Line], room: int) -> list[Line]:
     """Break what is too long; only the first line of each keeps its label."""
     wrapped: list[Line] = []
     for label, text in lines:
-        wrapped += _hang(label, textwrap.wrap(text, room, break_long_words=False) or [""])
+        texts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        wrapped += _hang(label, texts or [""])
     return wrapped
+
+
+def _break_command(command: str, room: int) -> list[str]:
+    """Break a command before options and names of files, as the shell takes it."""
+    parts: list[str] = []
+    for word in map(shlex.quote, shlex.split(command)):
+        is_value = bool(parts) and parts[-1].startswith("--") and " " not in parts[-1]
+        if (len(parts) == 1 and parts[0] == "treefold") or (is_value and not word.startswith("--")):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 3 <= room:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _hang(label: str, texts: list[str]) -> list[Line]:
@@ -108,7 +141,8 @@ def _word_target(target: Document) -> str:
         return f"{target['name']}: a number ({numbers})"
     total = sum(target["classes"].values())
     counts = [
-        f"'{label}' {count:,} ({count / total:.1%})" for label, count in target["classes"].items()
+        f"'{label}' {count:,} ({count / total:.1%})"
+        for label, count in sorted(target["classes"].items(), key=lambda pair: -pair[1])
     ]
     text = f"{target['name']}: {len(counts)} classes, {_some(counts)}"
     return text if target["positive"] is None else f"{text}; looking for '{target['positive']}'"
@@ -134,23 +168,31 @@ def _word_scores(scores: Document, room: int) -> Iterator[str]:
     rows = scores["rows"]
     extras = [name for name in rows["baseline"] if name not in _NOT_EXTRA]
     sizes = [max(9, len(name)) for name in extras]
-    width = max(map(len, _ROWS.values()))
+    names, rest = _ROWS, sum(sizes) + 2 * len(sizes) + 2
     head = f"{scores['title']} ({scores['direction'].split()[0]} is better)"
-    if width + 2 + len(head) + sum(sizes) + 2 * len(sizes) > room:
+    if max(map(len, names.values())) + len(head) + rest > room:
         head = head.replace(" is better", "")
+    if max(map(len, names.values())) + max(len(head), 17) + rest > room:
+        names = _BRIEF_ROWS
+    titles_of = {name: _name_row(name, rows, names) for name in rows}
+    width = max(map(len, titles_of.values()))
+    head = shorten(head, max(17, room - width - rest))
     size = max(len(head), 17)
     titles = "".join(f"  {name:>{wide}}" for name, wide in zip(extras, sizes, strict=True))
     yield f"{'':{width}}  {head:>{size}}{titles}"
     for name, row in rows.items():
-        is_optimistic = name == "cross_validation" and "nested" not in rows
-        title = _OPTIMISTIC if is_optimistic else _ROWS[name]
         error = row.get("standard_error")
         score = show_score(row["score"]) + ("" if error is None else f" ± {error:.4f}")
         cells = "".join(
             f"  {_show_extra(row, one):>{wide}}" for one, wide in zip(extras, sizes, strict=True)
         )
-        yield f"{title:{width}}  {score:>{size}}{cells}".rstrip()
+        yield f"{titles_of[name]:{width}}  {score:>{size}}{cells}".rstrip()
     yield from textwrap.wrap(_define(scores), room)
+
+
+def _name_row(name: str, rows: Document, names: dict[str, str]) -> str:
+    is_optimistic = name == "cross_validation" and "nested" not in rows
+    return _OPTIMISTIC if is_optimistic else names[name]
 
 
 def _define(scores: Document) -> str:

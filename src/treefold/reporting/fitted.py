@@ -8,12 +8,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from treefold import __version__
 from treefold.base_cv import CrossValidatedTree, Evidence
-from treefold.command.findings import Result, describe_fit, describe_target
+from treefold.command.findings import Result, describe_fit, describe_target, recall_target
 from treefold.command.fitting import find_blocks
 from treefold.command.folds import Folds, Splits
 from treefold.command.leakage import list_giveaways, word_giveaway
@@ -92,22 +91,7 @@ def describe_model(
 def _make_target(model: Any, data: Data | None) -> Target:
     """What was predicted, as far as the model and the data tell."""
     name = str(getattr(getattr(data, "y", None), "name", None) or "target")
-    truth = model.evaluation_.truth
-    tree = model.tree_
-    if not hasattr(model, "classes_"):
-        values = tree.value[:1, 0, 0] if truth is None else truth
-        return Target(name, values)
-    classes = tuple(model.classes_.tolist())
-    if truth is None:
-        shares = tree.value[0, 0] * tree.weighted_n_node_samples[0]
-        counts = tuple(np.rint(shares).astype(np.int64).tolist())
-        codes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    else:
-        codes = truth.astype(np.int64)
-        counts = tuple(np.bincount(codes, minlength=len(classes)).tolist())
-    is_binary = len(classes) == 2
-    positive = classes[int(getattr(model, "_positive", 1))] if is_binary else None
-    return Target(name, model.classes_[codes], classes, counts, positive, codes)
+    return recall_target(model, name)
 
 
 def _list_splits(evaluation: Evaluation, n_rows: int) -> Splits:
