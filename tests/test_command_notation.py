@@ -183,6 +183,8 @@ def test_a_money_target_is_read_in_the_test_file_too(tmp_path: Path) -> None:
     data = write(tmp_path / "data.csv", *MONEY)
     found = read(data, "price", "--test", data)
     assert found["scores"]["rows"]["test"]["n_rows"] == 120
+    gaps = write(tmp_path / "gaps.csv", *MONEY, "-,5%,1/1/2024,low", " ,5%,1/1/2024,low")
+    assert read(gaps, "price", "--test", gaps)["scores"] == found["scores"]
     euro = write(tmp_path / "euro.csv", *[line.replace("$", "€") for line in MONEY])
     result = run("fit", data, "--target", "price", "--cv", 3, "--test", euro)
     assert_mistake(result, "row 1, column 'price': '€0.50' is not a number")

@@ -105,9 +105,9 @@ def _make_fit() -> Callable[..., None]:
             list[str] | None, column("Take its numbers for categories. May be repeated.")
         ] = None,
         id: Annotated[str | None, column("Names the rows: leave it out.")] = None,
-        header: Annotated[
-            bool, Option("--header/--no-header", help="Whether the first line holds names.")
-        ] = True,
+        no_header: Annotated[
+            bool, Option("--no-header", help="The first line is data, not names.")
+        ] = False,
         comment: Annotated[
             str | None, Option(metavar="CHAR", help="Skip lines that begin with it.")
         ] = None,
@@ -164,9 +164,8 @@ def _make_fit() -> Callable[..., None]:
     ) -> None:
         """Fit a tree to DATA, tuned by cross-validation, and print it with its evidence.
 
-        Text is categories, dates are days, $1,000.00 and 12% are numbers, empty fields are missing.
-        The first score is nested: it is on rows that had no part in growing the tree or in choosing
-        its settings.
+        Text is categories, dates are days, $9.50 and 12% are numbers, empty fields are missing. The
+        first score is nested: its rows had no part in growing the tree or in choosing its settings.
 
         \b
         Examples:
@@ -184,7 +183,7 @@ def _make_fit() -> Callable[..., None]:
             options = FitOptions(
                 data=data, target=target, task=task, positive=positive, class_weight=class_weight,
                 weights=weights, drop=tuple(drop or ()), categorical=tuple(categorical or ()),
-                header=header, comment=comment,
+                header=not no_header, comment=comment,
                 missing=tuple(missing or ()), decimal=decimal and decimal.value,
                 day_first=day_first,
                 id=id, cv=cv, repeats=repeats, groups=groups, time=time, folds=folds,

@@ -141,10 +141,7 @@ def _study(
         "duplicates": folds.n_duplicates,
         "description": folds.description,
     }
-    weights = None
-    if options.weights is not None:
-        where = Place(name_file(options.data), options.weights, rows)
-        weights = read_weights(table[options.weights], where, NumberForm())
+    weights = _take_weights(table, rows, options)
     study = Study(encoded, target, weights, folds, choose_measure(target, options))
     result = Result(target, weights, folds.splits, study.measure, *fit_tree(study, options))
     found.update(describe_fit(result))
@@ -208,6 +205,15 @@ def _take_target(table: Any, options: FitOptions) -> tuple[Any, Target, NDArray[
     if options.class_weight is not None and not target.is_class:
         raise UserError("--class-weight is for classes, but the target is a number.")
     return table, target, rows
+
+
+def _take_weights(
+    table: Any, rows: NDArray[np.int64], options: FitOptions
+) -> NDArray[np.float64] | None:
+    if options.weights is None:
+        return None
+    where = Place(name_file(options.data), options.weights, rows)
+    return read_weights(table[options.weights], where, NumberForm())
 
 
 def _encode(chosen: Chosen, options: FitOptions) -> Table:

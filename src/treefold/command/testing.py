@@ -6,17 +6,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute
 
 from treefold.command.conversion import Converter, parse_numbers, to_numbers, to_text
 from treefold.command.findings import Result
 from treefold.command.fitting import read_weights
 from treefold.command.measures import measure_answers
 from treefold.command.mistakes import Place, UserError, say
-from treefold.command.notation import NumberForm
+from treefold.command.notation import NumberForm, is_missing_word, trim
 from treefold.command.options import FitOptions
-from treefold.command.reading import nan_to_null, open_rows
+from treefold.command.reading import Rows, nan_to_null, open_rows
 from treefold.command.recognition import Reading
-from treefold.command.target import Target, to_float64
+from treefold.command.target import Target, decode, to_float64
+from treefold.command.triage import is_text
 
 __all__ = ["score_test_file"]
 
@@ -35,17 +37,8 @@ def score_test_file(result: Result, options: FitOptions, reading: Reading) -> di
         for one in named:
             if one not in names:
                 raise UserError(f"--test: {rows.name} has no column '{one}'.")
-        batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
+        table, places = _take_rows(rows, wanted, target)
         name = rows.name
-    table = pa.concat_tables(batches, promote_options="permissive") if batches else None
-    if table is None or table.num_rows == 0:
-        raise UserError(f"--test: {name} has no rows.")
-    table = nan_to_null(table)
-    is_present = table[target.name].is_valid()
-    places = np.flatnonzero(is_present)
-    if len(places) == 0:
-        raise UserError(f"--test: {name} has no row with a value of the target '{target.name}'.")
-    table = table.filter(is_present)
     form = converter.find_form(target.name)
     truth = _read_truth(table[target.name], target, Place(name, target.name, places), form)
     weights = None
@@ -66,6 +59,26 @@ def score_test_file(result: Result, options: FitOptions, reading: Reading) -> di
     there = replace(target, values=truth, codes=codes)
     rest = measure_answers(there, [(np.arange(len(truth)), answers)], weights, measure)
     return {"score": score, "n_rows": len(truth), **rest}
+
+
+def _take_rows(rows: Rows, wanted: list[str], target: Target) -> tuple[Any, NDArray[np.int64]]:
+    """Read the rows that have a target, and say where they stand in the file."""
+    batches = [rows.with_missing(batch) for batch in rows.batches(wanted)]
+    table = pa.concat_tables(batches, promote_options="permissive") if batches else None
+    if table is None or table.num_rows == 0:
+        raise UserError(f"--test: {rows.name} has no rows.")
+    table = nan_to_null(table)
+    column = decode(table[target.name])
+    is_present = column.is_valid()
+    is_number = not target.is_class or not isinstance(target.classes[0], str)
+    if is_number and is_text(column.type):
+        is_present = compute.and_not(is_present, is_missing_word(trim(column.cast("string"))))
+    places = np.flatnonzero(is_present)
+    if len(places) == 0:
+        raise UserError(
+            f"--test: {rows.name} has no row with a value of the target '{target.name}'."
+        )
+    return table.filter(is_present), places
 
 
 def _explain(truth: Floats, answers: Floats, mean: float, weights: Floats | None) -> float:
