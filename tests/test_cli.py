@@ -55,6 +55,8 @@ def test_version_and_help() -> None:
         text = run(command, "--help").out
         assert "Examples:" in text
         assert f"treefold {command}" in text
+    for command in ((), ("fit",), ("predict",), ("show",)):
+        assert "bool" not in run(*command, "--help").out
 
 
 def test_help_names_every_option_of_fit() -> None:

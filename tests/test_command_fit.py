@@ -467,3 +467,21 @@ def test_a_terminal_gets_bold_labels_and_no_colour_if_it_wants_none(tmp_path: Pa
     assert "\x1b[33mWarning" in coloured
     plain = run_apart(*command, FORCE_COLOR="1", NO_COLOR="1").out
     assert "\x1b[33m" not in plain
+
+
+def test_one_is_said_in_the_singular(tmp_path: Path) -> None:
+    rows = [f"{place},{'no' if place % 10 < 5 else 'yes'}" for place in range(40)]
+    path = write(tmp_path / "data.csv", "a,b", *rows, "7,", "0,no")
+    out = " ".join(fit(path, "b", "--cv", 3).out.split())
+    assert "42 rows, 2 columns (CSV); 1 row without a target is left out" in out
+    assert "1 duplicate row stays with its twin" in out
+    assert "at least 1 row per leaf" in out or "at least 5 rows per leaf" in out
+
+
+def test_thresholds_are_told_in_standard_terms(found: dict[str, Any]) -> None:
+    half = found["thresholds"]["half"]
+    out = " ".join(fit(LOANS, "default", "--cv", 5).out.split())
+    assert (
+        f"At 0.50 recall {half['recall']:.0%} (finds {half['n_right']:.0f} of 893 'yes'), "
+        f"precision {half['precision']:.0%} (of {half['n_called']:.0f} predicted)"
+    ) in out

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from treefold.command.mistakes import mistakes_end_with_code_2, say
 from treefold.command.options import (
@@ -49,9 +49,14 @@ def main() -> None:
 def make_app() -> "typer.Typer":
     """Declare the commands."""
     import typer
+    from typer.core import TyperCommand, TyperGroup
 
+    group, command = _without_types(TyperGroup), _without_types(TyperCommand)
     app = typer.Typer(
-        no_args_is_help=True, pretty_exceptions_enable=False, context_settings=_CONTEXT
+        cls=group,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings=_CONTEXT,
     )
 
     @app.callback()
@@ -73,10 +78,23 @@ def make_app() -> "typer.Typer":
           treefold show loans.treefold --format sql
         """
 
-    app.command("fit", no_args_is_help=True)(_make_fit())
-    app.command("predict", no_args_is_help=True)(_make_predict())
-    app.command("show", no_args_is_help=True)(_make_show())
+    app.command("fit", cls=command, no_args_is_help=True)(_make_fit())
+    app.command("predict", cls=command, no_args_is_help=True)(_make_predict())
+    app.command("show", cls=command, no_args_is_help=True)(_make_show())
     return app
+
+
+def _without_types(kind: Any) -> Any:
+    """Let the help of a kind of command say nothing of the type of flags, which take no value."""
+
+    def get_params(self: Any, ctx: Any) -> Any:
+        params = kind.get_params(self, ctx)
+        for one in params:
+            if getattr(one, "is_flag", False) and one.metavar is None:
+                one.metavar = ""
+        return params
+
+    return type(kind.__name__, (kind,), {"get_params": get_params})
 
 
 def _make_fit() -> Callable[..., None]:
@@ -164,8 +182,9 @@ def _make_fit() -> Callable[..., None]:
     ) -> None:
         """Fit a tree to DATA, tuned by cross-validation, and print it with its evidence.
 
-        Text is categories, dates are days, $9.50 and 12% are numbers, empty fields are missing. The
-        first score is nested: its rows had no part in growing the tree or in choosing its settings.
+        Text is categories, dates are days, $9.50 and 12% are numbers, empty fields are missing
+        values. The first score is on rows that had no part in growing the tree or in choosing its
+        settings: it is nested.
 
         \b
         Examples:

@@ -365,7 +365,8 @@ def _tell_leaf_sizes(path: Sequence[dict[str, Any]]) -> list[str]:
     )
     if chosen == best:
         return []
-    return [f"The best has {best} or more rows per leaf, the others {chosen} or more."]
+    least = f"{best} row{'' if best == 1 else 's'}"
+    return [f"The best has at least {least} per leaf, the others {chosen}."]
 
 
 def _thin(path: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:

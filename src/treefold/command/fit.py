@@ -128,11 +128,7 @@ def _study(
     for name, column in zip(chosen.columns.column_names, chosen.columns.columns, strict=True):
         check_finite(column, Place(name_file(options.data), name, rows))
     encoded = _encode(chosen, options)
-    found["giveaways"] = list_giveaways(encoded, target)
-    found["warnings"] = [
-        word_giveaway(one["column"], one["share"], target, f": --drop {shlex.quote(one['column'])}")
-        for one in found["giveaways"]
-    ]
+    _tell_giveaways(encoded, target, found)
     found["hints"] = recognised.hints + chosen.hints
     folds = make_folds(encoded, target, table, options)
     found["folds"] = {
@@ -154,6 +150,15 @@ def _study(
         _tell_order(study, options, result, found)
     found["verdict"] = judge_fit(result, found)
     return result, encoded
+
+
+def _tell_giveaways(encoded: Table, target: Target, found: dict[str, Any]) -> None:
+    """Warn of columns that give the target away."""
+    found["giveaways"] = list_giveaways(encoded, target)
+    found["warnings"] = [
+        word_giveaway(one["column"], one["share"], target, f": --drop {shlex.quote(one['column'])}")
+        for one in found["giveaways"]
+    ]
 
 
 def _tell_time(

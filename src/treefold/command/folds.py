@@ -64,6 +64,8 @@ def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) 
     n_bundles = int(bundles.max()) + 1
     n_duplicates = table.n_rows - n_bundles
     words = f"{n_duplicates:,} duplicate rows stay with their twins" if n_duplicates else ""
+    if n_duplicates == 1:
+        words = "1 duplicate row stays with its twin"
     return _shuffle(bundles, strata, options, words, n_duplicates)
 
 
@@ -288,7 +290,9 @@ def follow_time(columns: Any, asked: str, cv: int | None) -> Folds:
     parts = [(np.flatnonzero(stretch < one), np.flatnonzero(stretch == one)) for one in numbers[1:]]
     splits = parts[1:] if len(parts) > _FEWEST_FOLDS else parts
     few = _word_few(n_folds, cv, f"{n_rows} rows")
-    words = f"{len(splits)}{few} in time order of {listed}: each is held out by what came before it"
+    words = (
+        f"{len(splits)}{few} in time order of {listed}: each is predicted from what came before it"
+    )
     if len(splits) < len(parts):
         words += "; one more, the first, is only to choose by"
     return Folds(splits, len(splits), words, 0, parts)

@@ -7,6 +7,7 @@ from typing import Any
 from treefold.command.findings import Result
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions, word_fit
+from treefold.command.words import word_size
 from treefold.reporting import list_missing
 from treefold.table import Table
 
@@ -36,7 +37,7 @@ def make_report(result: Result, table: Table, found: dict[str, Any], options: Fi
     card = Card(
         command=word_fit(options, _NOT_ASKED),
         seed=str(options.seed),
-        data=f"{read['file']}: {read['rows']:,} rows, {read['columns']:,} columns ({read['kind']})",
+        data=f"{read['file']}: {word_size(read)}",
         data_hash=_hash_file(options.data),
         hash_of="file",
         parameters=dict(result.model.best_params_),

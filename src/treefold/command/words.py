@@ -11,7 +11,7 @@ from treefold.command.drawing import draw_path, draw_tree, show_number, show_sco
 from treefold.export.cleaning import reveal, shorten
 from treefold.stability import CAUTION
 
-__all__ = ["reveal_all", "word_class_weight", "write_findings"]
+__all__ = ["count", "reveal_all", "word_class_weight", "word_size", "write_findings"]
 
 Document = dict[str, Any]
 Line = tuple[str, str]  # a label, or nothing, and a text
@@ -116,9 +116,12 @@ def _hang(label: str, texts: list[str]) -> list[Line]:
 
 
 def _word_reading(read: Document) -> str:
-    text = f"{read['file']}: {read['rows']:,} rows, {read['columns']:,} columns ({read['kind']})"
-    if read["rows_without_target"]:
-        text += f"; {read['rows_without_target']:,} rows without a target are left out"
+    text = f"{read['file']}: {word_size(read)}"
+    n_rows = read["rows_without_target"]
+    if n_rows:
+        text += (
+            f"; {count(n_rows, 'row')} without a target {'is' if n_rows == 1 else 'are'} left out"
+        )
     return text
 
 
@@ -131,6 +134,16 @@ def _word_notation(read: Document) -> list[Line]:
     words = [f"'{word}' in {_some(names)}" for word, names in read["missing_words"].items()]
     texts += [f"read as missing: {'; '.join(words)}"] if words else []
     return [("", text) for text in texts]
+
+
+def word_size(read: Document) -> str:
+    """Say how large a file is, and of which kind."""
+    return f"{count(read['rows'], 'row')}, {count(read['columns'], 'column')} ({read['kind']})"
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def _word_target(target: Document) -> str:
@@ -218,11 +231,10 @@ def _word_choice(chosen: Document) -> str:
         "one_se": "the smallest of {} within one standard error of the best",
         "best": "the best of {}",
     }
-    leaves = "1 leaf" if chosen["leaves"] == 1 else f"{chosen['leaves']:,} leaves"
-    return (
-        f"{leaves}, depth {chosen['depth']}, {chosen['min_samples_leaf']} or more rows per leaf: "
-        + rule[chosen["rule"]].format(f"{chosen['candidates']:,}")
-    )
+    leaves, size = count(chosen["leaves"], "leaf", "leaves"), chosen["min_samples_leaf"]
+    return f"{leaves}, depth {chosen['depth']}, at least {count(size, 'row')} per leaf: " + rule[
+        chosen["rule"]
+    ].format(f"{chosen['candidates']:,}")
 
 
 def word_class_weight(class_weight: Any) -> str:
@@ -248,22 +260,22 @@ def _word_importance(found: Document) -> str:
 
 def _word_thresholds(thresholds: Document) -> Iterator[str]:
     half, best, label = thresholds["half"], thresholds["best"], thresholds["positive"]
-    yield f"finds {_word_found(half, label)}"
+    yield _word_found(half, label)
     if best["threshold"] == half["threshold"]:
         yield "No other threshold has a higher F1."
         return
-    yield f"{best['threshold']:.2f} would find {_word_found(best, label)}: highest F1"
+    yield f"{best['threshold']:.2f}, highest F1: {_word_found(best, label)}"
 
 
 def _word_found(found: Document, label: str) -> str:
     return (
-        f"{found['recall']:.0%} of '{label}' ({found['n_right']:,.0f} of "
-        f"{found['n_positive']:,.0f}), right in {found['precision']:.0%} of "
-        f"{found['n_called']:,.0f} calls"
+        f"recall {found['recall']:.0%} (finds {found['n_right']:,.0f} of "
+        f"{found['n_positive']:,.0f} '{label}'), precision {found['precision']:.0%} "
+        f"(of {found['n_called']:,.0f} predicted)"
     )
 
 
 def _word_work(work: Document) -> str:
     seconds = work["seconds"]
     parts = ", ".join(f"{name} {seconds[name]:.2f} s" for name in ("imports", "reading", "rest"))
-    return f"{work['trees']:,} trees in {seconds['total']:.2f} s ({parts})"
+    return f"{count(work['trees'], 'tree')} in {seconds['total']:.2f} s ({parts})"

@@ -52,7 +52,7 @@ def _headline(material: Material) -> str:
     n_columns = material.tree.n_features
     if not used:
         return f"No split helps: the best tree says the same of every row about {what}."
-    leaves = count(chosen["leaves"], "leaf").replace("leafs", "leaves")
+    leaves = count(chosen["leaves"], "leaf", "leaves")
     return (
         f"A tree with {leaves} predicts {what} from {len(used):,} of {count(n_columns, 'column')}."
     )
@@ -115,7 +115,7 @@ def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict
     naive = ""
     if baseline:
         naive = f", against {show_score(baseline['score'])} for the same answer for all"
-    leaves = "1 leaf" if chosen["leaves"] == 1 else f"{chosen['leaves']:,} leaves"
+    leaves = count(chosen["leaves"], "leaf", "leaves")
     return (
         f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
         f"with a {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"

@@ -85,7 +85,7 @@ def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
         },
     ]
     grid = Grid(
-        ("threshold", "recall", "precision", "F1", "called", "right"),
+        ("threshold", "recall", "precision", "F1", "predicted", "right"),
         [tuple(_word(one.as_dict())[name] for name in _COLUMNS) for one in found],
     )
     alt = (

@@ -76,7 +76,7 @@ def _draw_binary(material: Material, answers: Answers) -> Iterator[Chart]:
     shares, counts = answers.values[:, column], material.weigh(answers.rows)
     curve = thin(find_curve(is_positive, shares, counts))
     grid = Grid(
-        ("threshold", "recall", "false alarms", "precision"),
+        ("threshold", "recall", "false positive rate", "precision"),
         [
             (f"{a:.3f}", percent(b), percent(c), percent(d))
             for a, b, c, d in zip(*curve.values(), strict=True)
@@ -108,8 +108,11 @@ def _draw_roc(curve: dict[str, Floats], label: str) -> Chart:
     auc, curve = measure_area(curve), thin(curve)
     places = list(zip(curve["false_alarms"].tolist(), curve["recall"].tolist(), strict=True))
     points = [{"x": x, "y": y, "order": order} for order, (x, y) in enumerate(places)]
-    grid = Grid(("false alarms", "recall"), [(percent(x), percent(y)) for x, y in places])
-    x, y = _share("x", "false alarms: others called so"), _share("y", f"found of “{label}”")
+    grid = Grid(("false positive rate", "recall"), [(percent(x), percent(y)) for x, y in places])
+    x, y = (
+        _share("x", "false positive rate (false alarms)"),
+        _share("y", f"recall: found of “{label}”"),
+    )
     area = {"type": "area", "color": colour("accent"), "opacity": 0.12}
     layers = [
         {"data": {"values": points}, "mark": area, "encoding": {"x": x, "y": {**y, "stack": None}}},
@@ -129,14 +132,16 @@ def _draw_precision(curve: dict[str, Floats], grid: Grid, label: str, rate: floa
         for place, (x, y) in enumerate(zip(curve["recall"], curve["precision"], strict=True))
     ]
     points.insert(0, {"x": 0.0, "y": points[0]["y"], "order": -1})
-    x, y = _share("x", f"recall: found of “{label}”"), _share("y", "precision: right calls")
+    x, y = _share("x", f"recall: found of “{label}”"), _share("y", "precision: right predictions")
     mark = {"type": "rule", "color": colour("muted"), "strokeDash": [4, 3]}
     guess = {
         "data": {"values": [{"y": rate}]},
         "mark": mark,
         "encoding": {"y": field("y", scale=_UNIT)},
     }
-    alt = f"Precision against recall of “{label}”; calling every row so is right in {rate:.1%}."
+    alt = (
+        f"Precision against recall of “{label}”; predicting it of every row is right in {rate:.1%}."
+    )
     return draw("Precision and recall", alt, [guess, _curve(points, x, y)], grid)
 
 
@@ -146,7 +151,7 @@ def _draw_calibration(is_positive: Any, shares: Floats, counts: Floats, label: s
         {"x": one.said, "y": one.came, "low": one.low, "high": one.high, "rows": one.rows}
         for one in bins
     ]
-    x, y = _share("x", f"predicted share of {label}"), _share("y", "share that came")
+    x, y = _share("x", f"predicted share of {label}"), _share("y", "share that came true")
     encoding = {"x": x, "y": y}
     bars = {"x": x, "y": field("low", scale=_UNIT), "y2": {"field": "high"}}
     mark = {"type": "point", "filled": True, "size": 60, "color": colour("accent"), "opacity": 1}
@@ -213,7 +218,7 @@ def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_class
         scale={"domain": places, "range": colours},
         legend={"labelExpr": look_up(names, places), "columns": 2},
     )
-    x, y = _share("x", "false alarms: others called so"), _share("y", "found")
+    x, y = _share("x", "false positive rate (false alarms)"), _share("y", "recall: found")
     line = _curve(points, x, y)
     line["encoding"]["color"] = kind
     rows = [
@@ -223,7 +228,7 @@ def _draw_rocs(material: Material, curves: dict[int, dict[str, Floats]], n_class
     ]
     more = "" if n_classes == len(curves) else f", the {len(curves)} largest of {n_classes}"
     alt = f"ROC curves, each class against all others{more}, the mean over the splits."
-    grid = Grid(("class", "found", "false alarms"), rows)
+    grid = Grid(("class", "recall", "false positive rate"), rows)
     return draw(f"ROC: each class against the others{more}", alt, [_diagonal(), line], grid)
 
 

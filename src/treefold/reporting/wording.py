@@ -1,15 +1,11 @@
 """Small words that several sections need; escaping is the template's business (`page`)."""
 
+from treefold.command.words import count
 from treefold.export.cleaning import clean
 
 __all__ = ["UNKNOWN", "clean", "count", "percent"]
 
 UNKNOWN = "\u2013"  # in the place of a number
-
-
-def count(number: int, noun: str) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
