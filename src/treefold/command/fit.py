@@ -95,7 +95,7 @@ def _doubt_head(table: Any, rows: Rows, options: FitOptions) -> str | None:
     if options.target not in table.column_names and rows.kind == "csv":
         more = doubt or suspect_comment(table.column_names[0])
         if more:
-            raise UserError(f"--target: there is no column '{options.target}'. {more.strip()}")
+            raise UserError(f"--target: there is no column '{options.target}'. {more}")
     return doubt
 
 

@@ -17,7 +17,7 @@ def suspect_comment(line: str) -> str:
     sign = next((sign for sign in _SIGNS if line.lstrip("\ufeff").startswith(sign)), None)
     if sign is None:
         return ""
-    return f" Its first line begins with {sign}; if such lines are comments: --comment '{sign}'"
+    return f"Its first line begins with {sign}; if such lines are comments: --comment '{sign}'"
 
 
 def skip_comments(parts: Iterator[bytes], sign: str) -> Iterator[bytes]:

@@ -273,7 +273,8 @@ def _errors_named(rows: Rows) -> Iterator[None]:
         text = f"{rows.name} cannot be read as {_WORDS[rows.kind]}: {shorten(error)}"
         if rows.kind == "csv":
             with rows.open() as file:
-                text += suspect_comment(file.read(HEAD).decode(errors="replace"))
+                more = suspect_comment(file.read(HEAD).decode(errors="replace"))
+            text += f". {more}" if more else ""
         raise UserError(text) from None
     except OSError as error:
         raise UserError(_explain(error, rows.name)) from None
