@@ -306,7 +306,7 @@ def _fit_list(rest: str, other: str, room: int) -> str:
     found = _LIST_END.search(rest)
     assert found is not None  # it matches nothing, too
     body = rest[len(_IS) : found.start()]
-    for end in (found[0], found[2] or "", ""):
+    for end in (found[0], found[2] or "", " or NA" if found[2] else "", ""):
         space = room - len(_IS) - len(end)
         if space >= _LEAST_NAME:
             break
