@@ -173,7 +173,6 @@ nb::dict work_to_dict(Work& work) {
     result["split_evaluations"] = work.split_evaluations;
     result["nodes_grown"] = work.nodes_grown;
     result["forks"] = work.forks;
-    result["heals"] = work.heals;
     result["histograms_handed_on"] = work.histograms_handed_on;
     result["ambiguous_rows"] = work.ambiguous_rows;
     result["nodes_by_members"] = give(std::move(work.nodes_by_members));

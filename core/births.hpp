@@ -46,16 +46,6 @@ public:
         bear_fork(*node.birth, node, worker, consider);
     }
 
-    // The children of all forks: where they wait for others they are there from the beginning.
-    template <class Consider>
-    void bear_all(const Node<Target>& node, int worker, Consider&& consider) {
-        for (size_t at = 0; at < node.group->forks.size(); ++at) {
-            Birth<Target> birth{node.group, at};
-            if (!birth.fork().left.shares.empty() || !birth.fork().right.shares.empty())
-                bear_fork(birth, node, worker, consider);
-        }
-    }
-
     // A node for each share, which goes on alone when its turn comes.
     template <class Consider>
     void part(const Node<Target>& node, int worker, Consider&& consider) {
@@ -91,16 +81,11 @@ private:
             ForkSide<Target>& side = is_left ? birth.fork().left : birth.fork().right;
             child.group = is_left ? std::move(left) : std::move(right);
             child.group->is_additive = parent.is_additive;
-            child.group->is_part = parent.is_part || birth.fork().n_shares < parent.shares.size();
             child.group->shares.swap(side.shares);
             std::swap(child.group->patterns, side.patterns);
-            child.group->heals = parent.heals;
             child.group->bytes = Metered(shop_.meter, child.group->nbytes());
             child.depth = node.depth + 1;
             child.key = child_key(node.key, is_left);
-            child.signature = side.arrival.signature;
-            child.decrease =
-                static_cast<double>(std::max(side.arrival.n_rows, child.group->n_rows()));
         }
         desk.give_back(std::move(birth.parent));
         bool is_left_larger = children[0]->group->n_rows() > children[1]->group->n_rows();

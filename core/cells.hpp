@@ -39,8 +39,7 @@ public:
     using Slot = typename Target::Slot;
 
     // The cells of the rows are appended to those of the group. at: which column it is.
-    void count(Group<Target>& group, uint32_t at, const Bins& bins, const Target& target,
-               bool signs_rows) {
+    void count(Group<Target>& group, uint32_t at, const Bins& bins, const Target& target) {
         const Column& column = group.layout.table->columns[at];
         n_bins = bins.size();
         begin = group.cells.size();
@@ -60,7 +59,6 @@ public:
                 add_rows(group, target, bins, [&](size_t k) { return uint32_t{codes[rows[k]]}; });
             });
         sum_bins();
-        if (signs_rows) count_arrivals(group);
     }
 
     const Slot* slots(size_t cell) const { return slots_.data() + cell * width_; }
@@ -79,7 +77,6 @@ public:
     size_t n_bins = 0, begin = 0;  // begin: in the cells of the group
     std::vector<int64_t> n_rows;  // per cell
     std::vector<int64_t> bin_rows;  // per bin
-    std::vector<Arrival> arrivals;  // per bin, if asked for
 
 private:
     // Has the group kept this column, and are there fewer entries than rows to look at?
@@ -129,19 +126,6 @@ private:
         }
     }
 
-    void count_arrivals(const Group<Target>& group) {
-        arrivals.assign(n_bins, {});
-        signatures_.assign(n_rows.size(), 0);
-        const uint32_t* cells = group.cells.data() + begin;
-        for (size_t k = 0; k < group.n_rows(); ++k)
-            signatures_[cells[k]] += sign_row(group.layout.rows[k]);
-        for (size_t cell = 0; cell < n_rows.size(); cell += n_bins)
-            for (size_t bin = 0; bin < n_bins; ++bin) {
-                arrivals[bin].signature += signatures_[cell + bin];
-                arrivals[bin].n_rows += static_cast<size_t>(n_rows[cell + bin]);
-            }
-    }
-
     template <class CodeOf>
     void add_rows(Group<Target>& group, const Target& target, const Bins& bins, CodeOf&& code_of) {
         if (n_words_ != 0)
@@ -173,7 +157,6 @@ private:
     size_t width_ = 0, n_words_ = 0;
     std::vector<Slot> slots_, bin_slots_;
     std::vector<uint64_t> present_;  // categorical: (pattern, category), as bits
-    std::vector<uint64_t> signatures_;  // per cell
 };
 
 }  // namespace treefold

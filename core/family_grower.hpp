@@ -44,6 +44,7 @@ public:
     FamilyGrower(const Table& table, const TargetView& view, Family& family,
                  const std::vector<const Target*>& targets, Workers& workers)
         : table_(table), view_(view), family_(family), workers_(workers) {
+        if (!Target::serves_groups) family.sharing = Sharing::none;
         for (uint32_t member = 0; member < family.members.size(); ++member) {
             const Member& one = family.members[member];
             seats_.push_back({member, targets[member], &one.rules, one.demand.is_everything,
@@ -340,7 +341,6 @@ private:
         group->layout = lay_out_rows(shop, std::move(strata->rows));
         group->is_additive = adds_up(shares);
         group->shares = std::move(shares);
-        group->heals = can_heal(*group, table_);
         group->bytes = Metered(shop.meter, group->nbytes());
         return group;
     }

@@ -12,17 +12,15 @@ inline constexpr double kAmbiguousShare = 0.1;
 
 // Groups shares by column and by what they do with it. Used for group after group.
 //
-// settle(share, split, left, right, cells, ways) describes both children and says whether the split is made, where ways
-// has kGoesLeft, kGoesRight or nothing for each cell (for means, whose children are described from their rows);
-// grows_on(part) says whether a child goes on.
+// settle(share, split, left, right, cells) describes both children and says whether the split is made; grows_on(part) says
+// whether a child goes on.
 template <class Target>
 class Forker {
 public:
-    // signs_rows: say which rows arrive.
     template <class Settle, class GrowsOn>
-    void run(const Table& table, Group<Target>& group, std::vector<Split>& splits, bool signs_rows,
-             Settle&& settle, GrowsOn&& grows_on, Work& work) {
-        group_ = &group, splits_ = splits.data(), signs_rows_ = signs_rows;
+    void run(const Table& table, Group<Target>& group, std::vector<Split>& splits, Settle&& settle,
+             GrowsOn&& grows_on, Work& work) {
+        group_ = &group, splits_ = splits.data();
         order_.clear();
         for (size_t k = 0; k < splits.size(); ++k)
             if (splits[k].exists()) order_.push_back(k);
@@ -49,7 +47,7 @@ private:
         splits_of_column_.clear();
         for (size_t share : shares) splits_of_column_.push_back(&splits_[share]);
         bins_.divide(column, splits_of_column_);
-        cells_.count(*group_, at, bins_, *group_->shares[shares[0]].seat->target, signs_rows_);
+        cells_.count(*group_, at, bins_, *group_->shares[shares[0]].seat->target);
         n_words_ = group_->patterns.n_words();
         left_.assign(bins_.size() * n_words_, 0);
         for (size_t share : shares)
@@ -72,20 +70,11 @@ private:
             std::transform(cells_.n_rows.begin(), cells_.n_rows.end(), fork.has_rows.begin(),
                            [](int64_t n) { return n != 0; });
         }
-        if (signs_rows_ && agree(together)) sign(together[0], fork);
         fork.left.shares.reserve(together.size()), fork.right.shares.reserve(together.size());
         on_left_.reset(group_->shares.size()), on_right_.reset(group_->shares.size());
         for (size_t share : together) settle_share(share, fork, settle, grows_on);
         list_children(fork.left, on_left_, true);
         list_children(fork.right, on_right_, false);
-    }
-
-    void sign(size_t share, Fork<Target>& fork) const {
-        for (size_t bin = 0; bin < cells_.n_bins; ++bin) {
-            Arrival& side = (is_left(share, bin) ? fork.left : fork.right).arrival;
-            side.signature += cells_.arrivals[bin].signature;
-            side.n_rows += cells_.arrivals[bin].n_rows;
-        }
     }
 
     bool is_left(size_t share, size_t bin) const {
@@ -146,13 +135,13 @@ private:
         Share<Target>&left = fork.left.shares.emplace_back(),
         &right = fork.right.shares.emplace_back();
         left.seat = right.seat = share.seat;
-        if (!Target::is_classification || !group_->is_additive) list_ways(at);
+        if (!group_->is_additive) list_ways(at);
         sum_left(at, left);
         right.totals = share.totals;
         right.totals.rows -= left.totals.rows;
         for (size_t k = 0; k < share.seat->target->width(); ++k)
             right.totals.slots[k] -= left.totals.slots[k];
-        bool is_made = settle(at, splits_[at], left, right, cells_, ways_.data());
+        bool is_made = settle(at, splits_[at], left, right, cells_);
         keep_last(fork.left, on_left_, at, is_made && grows_on(left));
         keep_last(fork.right, on_right_, at, is_made && grows_on(right));
     }
@@ -242,7 +231,6 @@ private:
 
     Group<Target>* group_ = nullptr;
     Split* splits_ = nullptr;  // per share
-    bool signs_rows_ = false;
     std::vector<size_t> order_;  // shares by column
     // Of the column at hand:
     std::vector<const Split*> splits_of_column_;

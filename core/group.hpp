@@ -4,8 +4,7 @@
 //   patterns   for which shares a row counts; rows that count for nobody are not in the layout
 //   forks      once opened: shares that send (nearly) all rows the same way stay together, others part
 //
-// A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory; but where forks
-// heal (healing.hpp) children wait for each other.
+// A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory.
 #pragma once
 
 #include <algorithm>
@@ -89,12 +88,6 @@ private:
     std::vector<uint32_t> representatives_;
 };
 
-// The rows that reach one side of a fork, also those that count for nobody there. The signature is 0 where members differ.
-struct Arrival {
-    uint64_t signature = 0;  // the sum of one random word per row
-    size_t n_rows = 0;
-};
-
 // One side of a fork.
 template <class Target>
 struct ForkSide {
@@ -105,13 +98,11 @@ struct ForkSide {
     // kNone if no row has it.
     std::vector<uint32_t> along;
     size_t n_rows = 0;  // that count for one of them
-    Arrival arrival;
 
     void clear() {
         shares.clear();
         child_of.clear(), along.clear();
         n_rows = 0;
-        arrival = {};
     }
 };
 
@@ -160,8 +151,6 @@ struct Group {
     Words cells;  // per forked column and row: its pattern and bin
     Metered bytes;
     bool is_additive = true;  // does a row add the same to everybody's statistics?
-    bool is_part = false;  // are there members elsewhere?
-    bool heals = false;
 
     size_t n_rows() const { return layout.rows.size(); }
     size_t nbytes() const {
@@ -177,7 +166,7 @@ struct Group {
         forks.clear();
         cells.clear();
         bytes = Metered();
-        is_additive = true, is_part = heals = false;
+        is_additive = true;
     }
 
     // The rows that count for one share.

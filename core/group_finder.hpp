@@ -8,7 +8,6 @@
 #include "finder.hpp"
 #include "kept.hpp"
 #include "shared_few.hpp"
-#include "shared_means.hpp"
 
 namespace treefold {
 
@@ -39,7 +38,6 @@ public:
         for (Findings& own : findings) own.reset();
         search_columns(crew, findings, worker);
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            resolve(crew, lane, findings[lane], desk);
             desk.work.split_evaluations += findings[lane].n_offered;
             splits[crew.shares[lane]] = std::move(findings[lane].best);
         }
@@ -61,8 +59,7 @@ public:
     }
 
 private:
-    static constexpr bool kHasKernels =
-        std::is_same_v<Target, ClassTarget<int64_t>> || std::is_same_v<Target, MeanTarget<2>>;
+    static constexpr bool kHasKernels = std::is_same_v<Target, ClassTarget<int64_t>>;
 
     // What each worker needs for groups, used for node after node.
     struct Tools {
@@ -71,8 +68,6 @@ private:
         SharedTwoClassScan two_classes;
         SharedClassScan more_classes;
         bool has_prepared_scan = false;  // that of the classes, for the group at hand
-        SharedMeanHistograms mean_histograms;
-        SharedMeanScan means;
         std::vector<uint16_t> slots;  // per row of the table, in the group at hand
         std::vector<size_t> columns;  // few-valued ones that can win
         std::vector<Findings> findings;  // per lane
@@ -200,7 +195,6 @@ private:
         Tools& tools = tools_of(worker);
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
         tools.has_prepared_scan = false;
-        if constexpr (std::is_same_v<Target, MeanTarget<2>>) tools.means.prepare(crew, findings);
         search_few(crew, std::min(first, n_few), std::min(last, n_few), findings, desk, tools);
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
             if (crew.group->n_rows() > kCheckedCells) shop_.workers.check();
@@ -234,16 +228,6 @@ private:
                 }
                 for (; at < columns.size() && columns[at] == next && !sorts(next); ++at) ++next;
                 histograms.search(k, next, desk.scratch, findings, exact);
-            }
-        } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            tools.mean_histograms.prepare(crew);
-            const Layout& layout = crew.group->layout;
-            for (size_t k = first; k < last; ++k) {
-                uint32_t at = layout.few_columns[k];
-                if (k < layout.n_few_numeric && !has_missing(layout, at))
-                    tools.mean_histograms.search(k, tools.means);
-                else
-                    for (size_t lane = 0; lane < crew.shares.size(); ++lane) exact(at, lane);
             }
         }
     }
@@ -311,9 +295,6 @@ private:
             if (order.bits == 0) return false;  // the class is not in the words
             scan_words(crew, order, findings, tools);
             return true;
-        } else if constexpr (std::is_same_v<Target, MeanTarget<2>>) {
-            tools.means.run(order);
-            return true;
         }
         return false;
     }
@@ -373,14 +354,6 @@ private:
         view.rows = desk.own_rows;
         Search<Target>(own, view, desk.scratch, findings)
             .stretch({stretch.column, 0, own.listed_words.size()});
-    }
-
-    void resolve(const Crew<Target>& crew, size_t lane, Findings& findings, Desk<Target>& desk) {
-        if (findings.pending.empty()) return;
-        crew.group->list_rows(crew.shares[lane], desk.own_rows);
-        NodeView<Target> view = crew.views[lane];
-        view.rows = desk.own_rows;
-        resolve_pending(crew.group->layout, view, findings);
     }
 
     Workshop<Target>& shop_;

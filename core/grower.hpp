@@ -6,8 +6,7 @@
 //
 // A node may belong to a group of members (group.hpp): then open finds a split for each (group_finder.hpp) and groups
 // those that agree (forker.hpp), and divide gives each group its two children (births.hpp). A child of one member has a layout
-// of its own, in which it grows on as the node of any single tree does. Groups that the same rows reach may
-// become one (healing.hpp).
+// of its own, in which it grows on as the node of any single tree does.
 //
 // With several workers, large nodes are searched column by column in parallel; subtrees that are small, or
 // of one member out of a group, are set aside and grown one per task, by the same loop.
@@ -23,7 +22,6 @@
 #include "forker.hpp"
 #include "group_finder.hpp"
 #include "growing_tree.hpp"
-#include "healing.hpp"
 #include "tiny.hpp"
 
 namespace treefold {
@@ -45,12 +43,13 @@ public:
     using NodePtr = NodePointer<Target>;
     using Seats = std::vector<Seat<Target>>;
     using Grove = std::vector<Sink*>;  // by member
+    static constexpr bool kHasGroups = Sink::serves_groups && Target::serves_groups;
 
     Grower(Workshop<Target>& shop, std::vector<uint32_t> asked)
         : shop_(shop), finder_(shop), keeper_(shop), group_finder_(shop, finder_, keeper_),
           births_(shop, keeper_), divider_(shop, std::move(asked)),
           few_of_many_(has_many_codes(shop.table) ? kFewWhereManyCodes : kFewOfMany),
-          group_tools_(shop.desks.size()) {}
+          forkers_(shop.desks.size()) {}
 
     static NodePtr make_root(Share<Target>& share, Layout& layout) {
         auto root = std::make_unique<Node<Target>>();
@@ -102,25 +101,6 @@ public:
 
 private:
     // What each worker needs to open groups, used for node after node.
-    struct GroupTools {
-        Forker<Target> forker;
-        std::vector<uint32_t> on_left, on_right;  // means: the rows of a share's children
-
-        void list_rows(const Group<Target>& group, const Cells<Target>& cells,
-                       const uint8_t* ways) {
-            const uint32_t* cell_of = group.cells.data() + cells.begin;
-            on_left.resize(group.n_rows() + 1), on_right.resize(group.n_rows() + 1);
-            size_t n_left = 0, n_right = 0;
-            for (size_t k = 0; k < group.n_rows(); ++k) {
-                uint8_t way = ways[cell_of[k]];
-                on_left[n_left] = on_right[n_right] = group.layout.rows[k];
-                n_left += way & 1, n_right += way >> 1;
-            }
-            on_left.resize(n_left), on_right.resize(n_right);
-        }
-    };
-    GroupTools& tools_of(int worker) { return group_tools_[static_cast<size_t>(worker)]; }
-
     static std::vector<NodePtr> list_one(NodePtr node) {
         std::vector<NodePtr> nodes;
         nodes.push_back(std::move(node));
@@ -131,42 +111,28 @@ private:
     void grow_from(std::vector<NodePtr> roots, Grove& grove, std::vector<NodePtr>* set_aside,
                    int worker) {
         int64_t most_leaves = roots[0]->seat ? roots[0]->seat->rules->max_leaf_nodes : 0;
-        bool is_healing = heals(*roots[0]);
-        Frontier<Target> frontier(most_leaves != 0 || is_healing);
-        size_t n_here = is_healing ? roots[0]->group->n_rows() : 0;
-        auto leaves_aside = [&](NodePtr& node) {
-            if (set_aside == nullptr || !(is_healing || is_task(*node))) return false;
-            set_aside->push_back(std::move(node));
-            return true;
-        };
+        Frontier<Target> frontier(most_leaves != 0);
         auto consider = [&](NodePtr node) {
-            if (!is_healing && leaves_aside(node)) return;
-            if (node->is_ahead() || open(*node, grove, worker))
+            if (set_aside != nullptr && is_task(*node))
+                set_aside->push_back(std::move(node));
+            else if (node->is_ahead() || open(*node, grove, worker))
                 frontier.push(std::move(node));
             else
                 close_leaf(*node, *grove[node->seat->member], worker),
                     shop_.desk(worker).give_back(std::move(node));
         };
         for (NodePtr& root : roots) consider(std::move(root));
-        bool is_depth_first = set_aside == nullptr && most_leaves == 0 && !is_healing;
+        bool is_depth_first = set_aside == nullptr && most_leaves == 0;
         Trail<Target> trail;
         size_t n_unchecked = 0;
         for (int64_t n_leaves = 1; !frontier.empty() && n_leaves != most_leaves; ++n_leaves) {
             if (set_aside != nullptr) grow_if_many_wait(*set_aside, grove);
             NodePtr node = frontier.pop();
-            while (is_healing && !frontier.empty() && meet(*node, frontier.best()))
-                heal(*node, frontier.pop(), worker);
             if ((n_unchecked += n_cells(*node)) > kCheckedCells)
                 shop_.workers.check(), n_unchecked = 0;
             if (is_depth_first) trail.pass(*node);
-            if (is_healing && leaves_loop(*node, n_here)) {
-                node->group->heals = heals_to_the_end(shop_.plan);
-                if (!leaves_aside(node))
-                    grow_from(list_one(std::move(node)), grove, nullptr, worker);
-                continue;
-            }
             if (!node->is_ahead()) divide(*node, grove, worker, consider);
-            if constexpr (Sink::serves_groups)
+            if constexpr (kHasGroups)
                 if (node->is_ahead()) grow_ahead(*node, grove, worker, consider);
             shop_.desk(worker).give_back(std::move(node));
         }
@@ -186,28 +152,13 @@ private:
             grow_alone(node, grove, worker);
         else if (is_worth_little(*node.group))
             births_.part(node, worker, consider);
-        else if (!open_group(node, grove, worker))
-            return;
-        else if (node.group->heals)
-            births_.bear_all(node, worker, consider);
-        else
+        else if (open_group(node, grove, worker))
             births_.announce(node, worker, consider);
     }
 
-    // Members that may heal stay.
     bool is_worth_little(const Group<Target>& group) const {
         return group.n_rows() < kSmallestGroup ||
-               (!group.heals && group.shares.size() * few_of_many_ <= n_root_members_);
-    }
-
-    void heal(Node<Target>& node, NodePtr other, int worker) {
-        Desk<Target>& desk = shop_.desk(worker);
-        std::shared_ptr<Group<Target>> healed = desk.take_group();
-        Healer<Target>(*node.group, *other->group).join(*healed);
-        healed->bytes = Metered(shop_.meter, healed->nbytes());
-        desk.give_back(std::exchange(node.group, std::move(healed)));
-        desk.give_back(std::move(other));
-        ++desk.work.heals;
+               group.shares.size() * few_of_many_ <= n_root_members_;
     }
 
     size_t n_cells(const Node<Target>& node) const {
@@ -299,17 +250,15 @@ private:
         std::vector<Split>& splits = group_finder_.find(node, worker);
         desk.work.count_tests(node.depth, n_different(splits));
         auto settle = [&](size_t at, Split& split, Share<Target>& left, Share<Target>& right,
-                          const Cells<Target>& cells, const uint8_t* ways) {
+                          const Cells<Target>& cells) {
             settle_missing(group, at, split, left, right, cells, worker);
-            if constexpr (!Target::is_classification)
-                tools_of(worker).list_rows(group, cells, ways);
             return settle_share(node, at, split, left, right, grove, worker);
         };
         auto grows_on = [&](const Share<Target>& share) {
             return !is_leaf(share, *share.seat, node.depth + 1);
         };
-        tools_of(worker).forker.run(shop_.table, group, splits, group.is_part && group.heals,
-                                    settle, grows_on, desk.work);
+        forkers_[static_cast<size_t>(worker)].run(shop_.table, group, splits, settle, grows_on,
+                                                  desk.work);
         count_leaves(group, worker);
         return !group.forks.empty();
     }
@@ -331,9 +280,8 @@ private:
         divider_.divide_asked(share, split, left, right, worker);
         left.record = tree.add_nodes(2);
         right.record = left.record + 1;
-        const GroupTools& tools = tools_of(worker);
-        describe(left, *share.seat, tools.on_left, tree, worker);
-        describe(right, *share.seat, tools.on_right, tree, worker);
+        describe(left, *share.seat, {}, tree, worker);  // classes need no rows
+        describe(right, *share.seat, {}, tree, worker);
         double decrease = impurity_decrease(share.seat->root_weight, share.description,
                                             left.description, right.description);
         if (decrease >= share.seat->rules->min_impurity_decrease) {
@@ -479,7 +427,7 @@ private:
     Divider<Target> divider_;
     size_t n_root_rows_ = 0, n_root_members_ = 0;
     size_t few_of_many_;
-    std::vector<GroupTools> group_tools_;  // per worker
+    std::vector<Forker<Target>> forkers_;  // per worker
 };
 
 }  // namespace treefold

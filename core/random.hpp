@@ -14,12 +14,6 @@ inline uint64_t mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// A word per row, to be summed over sets of rows: it need only tell most of them apart.
-inline uint64_t sign_row(uint32_t row) {
-    uint64_t z = (uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
-    return z ^ (z >> 29);
-}
-
 inline uint64_t root_key(uint64_t seed, uint64_t tree) { return mix(mix(seed) ^ tree); }
 inline uint64_t child_key(uint64_t key, bool is_left) { return mix(key + (is_left ? 1 : 2)); }
 inline uint64_t draw_column(uint64_t key, uint64_t column) { return mix(key ^ mix(column + 1)); }

@@ -62,6 +62,7 @@ class ClassTarget {
 public:
     using Slot = Sum;
     static constexpr bool is_classification = true;
+    static constexpr bool serves_groups = true;
     struct Totals {
         int64_t rows = 0;
         ShortLine<Slot> slots;
@@ -249,6 +250,8 @@ class MeanTarget {
 public:
     using Slot = Fixed<N>;
     static constexpr bool is_classification = false;
+    // Sums of members that go on together were no faster than one member at a time, for any table.
+    static constexpr bool serves_groups = false;
     struct Totals {
         int64_t rows = 0;
         std::array<Slot, 2> slots{};

@@ -54,7 +54,6 @@ struct Work {
     uint64_t split_evaluations = 0;  // exact qualities that were computed and offered
     uint64_t nodes_grown = 0;  // searched nodes, each member's counted
     uint64_t forks = 0;  // ways that members of one node parted into, beyond the first
-    uint64_t heals = 0;  // nodes of different ways that went on as one
     uint64_t histograms_handed_on = 0;  // by groups to their children (kept.hpp)
     uint64_t ambiguous_rows = 0;  // rows that went both ways, for different members
     std::vector<uint64_t> nodes_by_members;  // searched nodes by their number of members
@@ -84,7 +83,6 @@ struct Work {
         split_evaluations += other.split_evaluations;
         nodes_grown += other.nodes_grown;
         forks += other.forks;
-        heals += other.heals;
         histograms_handed_on += other.histograms_handed_on;
         peak_bytes = std::max(peak_bytes, other.peak_bytes);
         stack_words = std::max(stack_words, other.stack_words);

@@ -77,11 +77,10 @@ struct Node : Part<Target> {
     // Set when the node is opened:
     Split split;
     Part<Target> left, right;
-    double decrease = 0.0;  // of a group: the rows that reach it
+    double decrease = 0.0;
     // Only where several members go on together (group.hpp):
     std::shared_ptr<Group<Target>> group;
     std::unique_ptr<Birth<Target>> birth;  // not yet born
-    uint64_t signature = 0;  // groups that the same rows reach have the same one (healing.hpp)
     std::optional<size_t> lone;  // only this share of the group, to go on alone
 
     bool is_ahead() const {
@@ -101,13 +100,12 @@ struct Node : Part<Target> {
 template <class Target>
 using NodePointer = std::unique_ptr<Node<Target>>;
 
-// Opened nodes, and which of them is divided next: the last one, or the one of most decrease (of groups: of most rows).
+// Opened nodes, and which of them is divided next: the last one, or the one of most decrease.
 template <class Target>
 class Frontier {
 public:
     explicit Frontier(bool is_best_first) : is_best_first_(is_best_first) {}
     bool empty() const { return nodes_.empty(); }
-    const Node<Target>& best() const { return *nodes_.front(); }
     void push(NodePointer<Target> node) {
         nodes_.push_back(std::move(node));
         if (is_best_first_) std::push_heap(nodes_.begin(), nodes_.end(), is_worse);
@@ -124,8 +122,7 @@ private:
     static bool is_worse(const NodePointer<Target>& a, const NodePointer<Target>& b) {
         if (a->decrease != b->decrease) return a->decrease < b->decrease;
         if (a->depth != b->depth) return a->depth > b->depth;
-        if (a->begin != b->begin) return a->begin > b->begin;
-        return a->signature > b->signature;
+        return a->begin > b->begin;
     }
     bool is_best_first_;
     std::vector<NodePointer<Target>> nodes_;
@@ -198,7 +195,6 @@ struct Desk {
         node->birth.reset();
         node->seat = nullptr, node->layout = nullptr;
         node->begin = node->end = 0;
-        node->signature = 0;
         node->lone.reset();
         used_nodes.push_back(std::move(node));
     }

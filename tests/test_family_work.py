@@ -25,7 +25,7 @@ def bench(tree="gini") -> Workbench:
 
 
 COUNTERS = {"rows_scanned", "statistic_updates", "serial_statistic_updates", "split_evaluations"}
-COUNTERS |= {"nodes_grown", "forks", "heals", "histograms_handed_on", "peak_bytes"}
+COUNTERS |= {"nodes_grown", "forks", "histograms_handed_on", "peak_bytes"}
 LISTS = {"nodes_by_members", "distinct_tests_per_level"}
 
 
@@ -178,7 +178,7 @@ def test_one_at_a_time_nothing_is_shared(sharing):
     if family.work["mode"] == "none":
         assert work["statistic_updates"] == work["serial_statistic_updates"]
         assert read_counts(work["nodes_by_members"]).keys() == {1}
-        assert work["forks"] == work["heals"] == 0
+        assert work["forks"] == 0
 
 
 def test_members_that_agree_everywhere_are_added_up_once():
@@ -187,7 +187,15 @@ def test_members_that_agree_everywhere_are_added_up_once():
     family = work.grow([work.member(np.arange(N_ROWS), min_samples_leaf=20)] * 7, "folds")
     assert family.work["serial_statistic_updates"] == 7 * family.work["statistic_updates"]
     assert read_counts(family.work["nodes_by_members"]).keys() == {7}
-    assert family.work["forks"] == family.work["heals"] == 0
+    assert family.work["forks"] == 0
+
+
+@pytest.mark.parametrize("sharing", ["overlap", "folds", "auto"])
+def test_means_grow_one_at_a_time(sharing):
+    family, work = grow_counted("regression", sharing)
+    assert family.work["mode"] == "none"
+    assert work["statistic_updates"] == work["serial_statistic_updates"]
+    assert read_counts(work["nodes_by_members"]).keys() == {1}
 
 
 @pytest.mark.parametrize("sharing", ["overlap", "folds", "auto"])

@@ -111,7 +111,7 @@ def test_rows_of_a_member_that_has_parted_are_dropped():
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_few_out_of_many_that_go_on_one_by_one(n_threads):
     """Four members have rows of their own: they part from all others at the root, and each takes
-    its histogram out of that of the four. (Forks do not heal where a column needs an order.)
+    its histogram out of that of the four.
     """
     X, y = make_few_valued(3, 2, n_rows=4000, seed=3)
     X = np.column_stack([X, np.random.default_rng(1).normal(size=4000)])

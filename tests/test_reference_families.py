@@ -45,7 +45,7 @@ def test_members_get_the_trees_that_they_grow_alone(criterion):
     rng = random.Random(f"shared {criterion} {BASE_SEED}")
     for _ in range(50):
         family = draw_family(rng, criterion)
-        options = {"tolerance": rng.choice([0.0, 0.1, 0.4, 1.0]), "heals": rng.random() < 0.7}
+        options = {"tolerance": rng.choice([0.0, 0.1, 0.4, 1.0])}
         growth, trees = grow_shared(family, **options)
         for problem, tree in zip(growth.problems, trees, strict=True):
             assert repr(grow_tree(problem)) == repr(tree), f"{family}\n{options}"
@@ -69,25 +69,9 @@ def test_thresholds_that_differ_by_few_rows_share_a_node(tolerance):
     case = make_case([[x] for x in range(10)], [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
     everything = frozenset(range(10))
     members = [Member(everything - {0}, GINI), Member(everything - {9}, GINI)]
-    growth, trees = grow_shared(FamilyCase(case, members), tolerance=tolerance, heals=False)
+    growth, trees = grow_shared(FamilyCase(case, members), tolerance=tolerance)
     assert [tree.threshold[0] for tree in trees] == [5.5, 3.5]
     assert growth.work.forks == (tolerance == 0)  # rows 4 and 5 are ambiguous, or the two part
-
-
-def test_forks_heal_where_two_orders_of_tests_reach_the_same_rows():
-    """Each quarter has classes of its own. Which side of the quarters is told first depends on
-    which of them lack a row; then both members have the quarters."""
-    quarters = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    rows = [(*quarter, int(i > 5)) for quarter in quarters for i in range(8)]
-    target = [2 * number + int(i > 5) for number in range(4) for i in range(8)]
-    everything = frozenset(range(32))
-    members = [Member(everything - {16, 24}, GINI), Member(everything - {8, 24}, GINI)]
-    family = FamilyCase(make_case(rows, target), members)
-    healing, trees = grow_shared(family)
-    assert [tree.feature[0] for tree in trees] == [1, 0]
-    assert healing.work.heals == 4
-    apart, _ = grow_shared(family, heals=False)
-    assert apart.work.statistic_updates - healing.work.statistic_updates == 29  # the rows of both
 
 
 class Watched(Growth):

@@ -71,6 +71,8 @@ def grow_family(
     """Grow one tree per member from one table; the bar advances with the rows that reach a leaf."""
     start = time.perf_counter()
     mode = choose_sharing(table, target, members, n_threads) if sharing == "auto" else sharing
+    if target.n_classes == 0:
+        mode = "none"  # sums of numbers are not shared: it was no faster for any table
     report, n_rows = None, 0
     if progress is not None:
         n_rows = sum(member.count_rows(table.n_rows) for member in members)

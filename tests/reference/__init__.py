@@ -10,7 +10,7 @@ Read in the order of the data:
     grower      the loop: which node is split next, when to stop, how nodes are numbered
     routing     which way a row goes, the same in training and in prediction
     pruning     weakest links
-    families    many trees at once: members share sums, fork and heal
+    families    many trees at once: members share sums and fork
 
 Two files retell the papers: single_sort (sorted order survives a split) and sparse_rows (the
 non-zeros of a column that lie in a node). Nothing here is fast, and nothing imports the core.

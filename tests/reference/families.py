@@ -9,12 +9,11 @@ Glossary
     clean      a row that is present for all members of the group that train on it
     ambiguous  a row that is not: for some members it lies here, for others elsewhere
     fork       members of a group go apart, because their splits divide the rows too differently
-    heal       groups that hold the same rows go on together again
     asked      the rows that want an answer of a member; nodes that none of them reaches are leaves
 
 Sharing never shows in a tree. A row is added up once for all members that it counts for, but every
 choice is made from one member's own sums: those of the patterns that contain the member. So who is
-in a group with whom (`tolerance`, `heals`) changes the work and nothing else.
+in a group with whom (`tolerance`) changes the work and nothing else.
 """
 
 from collections import Counter, defaultdict
@@ -85,16 +84,15 @@ class Work:
     statistic_updates: int = 0
     ambiguous_rows: int = 0
     forks: int = 0
-    heals: int = 0
     nodes_by_members: Counter[int] = field(default_factory=Counter)
     distinct_tests_per_level: list[float] = field(default_factory=list)  # the paper's f(i)
 
 
 class Growth:
-    """Level by level: search each group, fork it, heal what came out."""
+    """Level by level: search each group, fork it."""
 
-    def __init__(self, family: Family, tolerance: float = 0.1, heals: bool = True) -> None:
-        self.family, self.tolerance, self.heals = family, tolerance, heals
+    def __init__(self, family: Family, tolerance: float = 0.1) -> None:
+        self.family, self.tolerance = family, tolerance
         self.work = Work()
         self.problems = [family.problem(member) for member in family.members]
         self.shared = family.add_up(family.weights, None)
@@ -118,7 +116,7 @@ class Growth:
                 children += self.fork(group, dividing)
             if n_tests:
                 self.work.distinct_tests_per_level.append(sum(n_tests) / len(n_tests))
-            level = self.heal(children) if self.heals else children
+            level = children
         for m, root in self.roots.items():
             cut_best_first(root, self.family.members[m].rules.max_leaf_nodes)
         return [number(root) for root in self.roots.values()]
@@ -173,7 +171,7 @@ class Growth:
             return total
         return tuple(int(entry * factor) for entry, factor in zip(total, scale, strict=True))
 
-    # Search, fork, heal ------------------------------------------------------------------------
+    # Search, fork ------------------------------------------------------------------------------
 
     def search(self, group: Group) -> list[int]:
         """Choose the split of each member; return the members whose nodes divide."""
@@ -243,22 +241,6 @@ class Growth:
             child.nodes[m] = make_node(rows, path, key, self.problems[m])
             parent.children.append(child.nodes[m])
         return child
-
-    def heal(self, groups: list[Group]) -> list[Group]:
-        """A then B and B then A reach the same rows."""
-        healed: dict[frozenset[int], Group] = {}
-        others = []
-        for group in groups:
-            twin = healed.setdefault(frozenset(group.present), group)
-            if twin is group:
-                continue
-            if twin.nodes.keys() & group.nodes.keys():  # two nodes of one tree
-                others.append(group)
-                continue
-            self.work.heals += 1
-            twin.nodes.update(group.nodes)
-            twin.present = {row: twin.present[row] | group.present[row] for row in twin.present}
-        return [*healed.values(), *others]
 
     # Work --------------------------------------------------------------------------------------
 
