@@ -1,0 +1,36 @@
+// Leave-one-out for one kind of target.
+#pragma once
+
+#include "grow/harvest.hpp"
+#include "leave_one_out/leave.hpp"
+
+namespace treefold {
+
+template <class Stats>
+Left leave_each(const Table& table, const TargetView& view, Member& member, const Stats& stats,
+                Workers& workers) {
+    PlanOwner owner(table, {view.n_classes, true, false}, workers);
+    Workshop<Stats> shop(table, owner.plan(), workers);
+    Answers answers(table.n_rows, Stats::is_classification ? stats.width() : 1);
+    Words& rows = member.rows.list();
+    Kinds kinds = sort_into_kinds(stats, member.weights, rows, table.n_rows);
+    Seat<Stats> seat{0, &stats, &member.rules, true, tiny_rows(table, member.rules, stats), 0.0};
+    auto root = std::make_unique<Crowd<Stats>>();
+    root->totals = stats.sum_rows(rows);
+    root->key = root_key(member.rules.seed, member.rules.tree);
+    std::vector<uint32_t> strangers;
+    for (uint32_t row : member.demand.rows) {
+        (member.rows.named().trains(row) ? root->leavers : strangers).push_back(row);
+    }
+    if (rows.size() < 2 && !root->leavers.empty()) throw DataError("no row is left to grow from");
+    root->layout = lay_out(owner.plan(), std::move(rows), view.classes, workers);
+    root->bytes = Metered(shop.meter, root->layout.nbytes());
+    Leaving<Stats>(shop, seat, kinds, answers).run(std::move(root), strangers);
+    Left left;
+    left.values = answers.give();
+    for (const Desk<Stats>& desk : shop.desks) left.work.merge(desk.work);
+    left.work.peak_bytes = shop.meter.peak();
+    return left;
+}
+
+}  // namespace treefold

@@ -1,0 +1,28 @@
+// How one tree grows: the parameters of an estimator, validated and made absolute by the caller.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stats/criterion.hpp"
+
+namespace treefold {
+
+struct Rules {
+    Criterion criterion = Criterion::gini;
+    int64_t max_depth = INT32_MAX;
+    int64_t min_samples_split = 2;
+    int64_t min_samples_leaf = 1;
+    double min_weight_leaf = 0.0;
+    int64_t min_samples_category =
+        1;  // 1: categories as they come, and columns compare by raw gain
+    uint64_t max_features = UINT64_MAX;  // columns tried per node
+    int64_t max_leaf_nodes = 0;          // 0: no limit, depth first
+    double min_impurity_decrease = 0.0;
+    double min_impurity = 0.0;
+    uint64_t seed = 0;
+    uint64_t tree = 0;
+    std::vector<double> class_multipliers;  // empty: none
+};
+
+}  // namespace treefold
