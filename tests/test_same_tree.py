@@ -241,7 +241,7 @@ def test_the_order_of_the_rows_does_not_matter(target, is_weighted):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_scans_in_float64_and_exact_scans_grow_the_same_tree(target):
-    """A weight that leaves must have keeps the kernels out (`core/search/kernels.hpp`)."""
+    """A weight that leaves must have keeps the kernels out (`core/search/filter.hpp`)."""
     weighted = fit(mixed().X, target, np.ones(len(mixed().X)), **kinds("all"), **NO_KERNELS)
     native, plain = weighted.tree_._native, dense_tree(target).tree_._native
     for name in ARRAYS:

@@ -34,6 +34,11 @@ struct MemberArrays {
     bool is_whole = false;  // even if rows ask
 };
 
+Search parse_search(const std::string& name) {
+    if (name != "fastest" && name != "exact") throw DataError("unknown search '" + name + "'");
+    return name == "exact" ? Search::exact : Search::fastest;
+}
+
 void require_weights(std::span<const double> weights, size_t n_rows) {
     if (!weights.empty() && weights.size() != n_rows)
         throw DataError("the table, the target and the weights differ in their number of rows");
@@ -182,6 +187,10 @@ nb::dict work_to_dict(Work& work) {
         tests.push_back(static_cast<double>(work.level_tests[level]) /
                         static_cast<double>(std::max<uint64_t>(1, work.level_nodes[level])));
     result["distinct_tests_per_level"] = give(std::move(tests));
+    nb::dict columns_by_search;
+    for (size_t way = 0; way < kWays; ++way)
+        columns_by_search[kWayNames[way]] = work.columns_by_way.n[way];
+    result["columns_by_search"] = columns_by_search;
     result["peak_bytes"] = work.peak_bytes;
     result["stack_words"] = work.stack_words;
     return result;
@@ -271,6 +280,12 @@ void bind_rules(nb::module_& m) {
                 return std::string(kCriteria[static_cast<size_t>(self.criterion)]);
             },
             [](Rules& self, const std::string& name) { self.criterion = parse_criterion(name); })
+        .def_prop_rw(
+            "search",
+            [](const Rules& self) {
+                return std::string(self.search == Search::exact ? "exact" : "fastest");
+            },
+            [](Rules& self, const std::string& name) { self.search = parse_search(name); })
         .def_rw("max_depth", &Rules::max_depth)
         .def_rw("min_samples_split", &Rules::min_samples_split)
         .def_rw("min_samples_leaf", &Rules::min_samples_leaf)

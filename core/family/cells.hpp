@@ -15,7 +15,7 @@ template <class Stats, class LineOf>
 void add_each(const Stats& stats, std::span<const uint32_t> rows, LineOf&& line_of,
               std::span<int64_t> n_rows, typename Stats::Slot* slots) {
     size_t width = stats.width();
-    if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
+    if constexpr (Stats::kCounts) {
         if (!stats.weights) {
             const int32_t* classes = stats.classes.data();
             for (size_t k = 0; k < rows.size(); ++k)
@@ -89,12 +89,12 @@ private:
     // gain.)
     void look_up(Group<Stats>& group, uint32_t at, const Bins& bins) {
         const Layout& layout = group.layout;
-        const KeptHistogram& kept = group.kept;
+        const GroupHistogram& kept = group.kept;
         uint32_t n_codes = layout.table->columns[at].n_codes;
         auto n_patterns = static_cast<uint32_t>(group.patterns.size());
         std::array<uint16_t, 256> bin_of{};  // of 255 codes and the missing one, at most
         const uint32_t* line =
-            kept.entries.data() + layout.few_starts[static_cast<size_t>(layout.few_of[at])] *
+            kept.counts.cells() + layout.few_starts[static_cast<size_t>(layout.few_of[at])] *
                                       width_ * kept.slots.n_slots();
         uint32_t n_lines = n_codes + layout.table->columns[at].has_missing;
         for (uint32_t code = 0; code < n_lines; ++code) {

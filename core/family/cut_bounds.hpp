@@ -41,7 +41,7 @@ public:
         for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
             const NodeView<Stats>& view = crew.views[lane];
             at(n_, lane) = static_cast<Scalar>(view.totals.rows);
-            at(squares_, lane) = static_cast<Scalar>(view.squares);
+            at(squares_, lane) = static_cast<Scalar>(view.filter.squares);
             at(smallest_, lane) =
                 static_cast<Scalar>(std::max<int64_t>(1, view.rules.min_samples_leaf));
             for (size_t c = 0; c < n_labels_; ++c)

@@ -47,9 +47,11 @@ public:
         if (!Stats::serves_groups) family.sharing = Sharing::none;
         for (uint32_t member = 0; member < family.members.size(); ++member) {
             const Member& one = family.members[member];
-            seats_.push_back({member, stats_of_members[member], &one.rules,
-                              one.demand.is_everything,
-                              tiny_rows(table, one.rules, *stats_of_members[member]), 0.0});
+            seats_.push_back(
+                {member, stats_of_members[member], &one.rules, one.demand.is_everything,
+                 most_rows_at_once(table, one.rules,
+                                   RowComparison<Stats>::serves(*stats_of_members[member])),
+                 0.0});
         }
     }
 

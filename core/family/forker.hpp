@@ -138,9 +138,7 @@ private:
         if (!group_->is_additive) list_ways(at);
         sum_left(at, left);
         right.totals = share.totals;
-        right.totals.rows -= left.totals.rows;
-        for (size_t k = 0; k < share.seat->stats->width(); ++k)
-            right.totals.slots[k] -= left.totals.slots[k];
+        right.totals -= left.totals;
         bool is_made = settle(at, splits_[at], left, right, cells_);
         keep_last(fork.left, on_left_, at, is_made && grows_on(left));
         keep_last(fork.right, on_right_, at, is_made && grows_on(right));

@@ -146,7 +146,7 @@ struct Group {
     Patterns patterns;
     Words pattern_of;  // per row of the layout
     Layout layout;
-    KeptHistogram kept;
+    GroupHistogram kept;
     Forks<Stats> forks;
     Words cells;  // per forked column and row: its pattern and bin
     Metered bytes;
@@ -154,7 +154,7 @@ struct Group {
 
     size_t n_rows() const { return layout.rows.size(); }
     size_t nbytes() const {
-        return layout.nbytes() + (pattern_of.size() + kept.entries.size()) * sizeof(uint32_t) +
+        return layout.nbytes() + (pattern_of.size() + kept.counts.size()) * sizeof(uint32_t) +
                shares.size() * sizeof(Share<Stats>);
     }
 
@@ -162,7 +162,7 @@ struct Group {
     void clear() {
         shares.clear(), pattern_of.clear();
         layout.clear();
-        kept.entries.clear();
+        kept.counts.clear();
         forks.clear();
         cells.clear();
         bytes = Metered();

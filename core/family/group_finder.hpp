@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    static constexpr bool kHasKernels = std::is_same_v<Stats, ClassStats<int64_t>>;
+    static constexpr bool kHasKernels = Stats::kCounts;
 
     // What each worker needs for groups, used for node after node.
     struct Tools {
@@ -93,8 +93,9 @@ private:
             const Share<Stats>& one = group.shares[share];
             NodeView<Stats> view{*one.seat->stats, *one.seat->rules, one.totals, one.context, {}};
             view.end = static_cast<size_t>(one.n_rows());
-            prepare_float64(view, one.description);
-            if (!view.has_kernel || !one.seat->tries_all(shop_.table)) continue;
+            view.variance = one.description.variance;
+            Filter<Stats>::prepare(view, one.description);
+            if (!view.filter.serves || !one.seat->tries_all(shop_.table)) continue;
             crew.shares.push_back(share);
             crew.views.push_back(view);
         }
@@ -104,7 +105,7 @@ private:
             if (crew.shares.size() == group.shares.size())
                 keeper_.keep(group, crew.slots(), worker);
             else
-                group.kept.entries.clear();
+                group.kept.counts.clear();
         }
         if (!looks_at_rows(group)) return crew;
         tools.slots.resize(shop_.table.n_rows);
@@ -117,9 +118,7 @@ private:
     // Histograms of classes know the patterns of rows by their place; all else asks for those of single rows.
     static bool looks_at_rows(const Group<Stats>& group) {
         const Layout& layout = group.layout;
-        if (!std::is_same_v<Stats, ClassStats<int64_t>> || layout.n_orders != 0 ||
-            !layout.root_stretches.empty())
-            return true;
+        if (!Stats::kCounts || layout.n_orders != 0 || !layout.root_stretches.empty()) return true;
         if (!group.kept.empty()) return false;
         size_t n_classes = group.shares[0].totals.slots.size();
         for (size_t k = 0; k < layout.n_few_numeric; ++k)
@@ -212,7 +211,7 @@ private:
             search_exactly(crew, at, lane, findings[lane], desk);
         };
         if (first == last) return;
-        if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
+        if constexpr (Stats::kCounts) {
             SharedClassHistograms& histograms = tools.histograms;
             histograms.prepare(crew);
             std::vector<size_t>& columns = tools.columns;
@@ -244,7 +243,7 @@ private:
     }
     void scan_sorted(const Crew<Stats>& crew, size_t k, std::vector<Findings>& findings,
                      Desk<Stats>& desk, Tools& tools) {
-        if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
+        if constexpr (Stats::kCounts) {
             const Layout& layout = crew.group->layout;
             const Stats& stats = crew.views[0].stats;
             uint32_t at = layout.few_columns[k];
@@ -291,7 +290,7 @@ private:
         OrderView<Code> order{at, layout.order(at, 0, layout.n_rows), layout.class_bits, codes};
         if (column.has_missing && order.code(layout.n_rows - 1) == column.missing_code())
             return false;
-        if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
+        if constexpr (Stats::kCounts) {
             if (order.bits == 0) return false;  // the class is not in the words
             scan_words(crew, order, findings, tools);
             return true;
@@ -302,7 +301,7 @@ private:
     template <class Code>
     static void scan_words(const Crew<Stats>& crew, const OrderView<Code>& order,
                            std::vector<Findings>& findings, Tools& tools) {
-        if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
+        if constexpr (Stats::kCounts) {
             auto scan_with = [&](auto& scan) {
                 if (!tools.has_prepared_scan) scan.prepare(crew);
                 tools.has_prepared_scan = true;
@@ -326,7 +325,8 @@ private:
             for (uint32_t word : crew.group->layout.order(at, 0, crew.group->n_rows()))
                 if (crew.counts(word >> own.class_bits, lane)) words.push_back(word);
         }
-        Search<Stats>(own, view, desk.scratch, findings).column(at, words);
+        ColumnSearch<Stats>({own, view, desk.scratch, findings, desk.work.columns_by_way})
+            .run(at, words);
     }
 
     NodeView<Stats> own_rows(const Crew<Stats>& crew, size_t lane, Desk<Stats>& desk) {
@@ -352,8 +352,8 @@ private:
         crew.group->list_rows(crew.shares[lane], desk.own_rows);
         NodeView<Stats> view = crew.views[lane];
         view.rows = desk.own_rows;
-        Search<Stats>(own, view, desk.scratch, findings)
-            .stretch({stretch.column, 0, own.listed_words.size()});
+        ColumnSearch<Stats>({own, view, desk.scratch, findings, desk.work.columns_by_way})
+            .run(Stretch{stretch.column, 0, own.listed_words.size()});
     }
 
     Workshop<Stats>& shop_;

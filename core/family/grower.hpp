@@ -22,7 +22,6 @@
 #include "grow/divider.hpp"
 #include "grow/finder.hpp"
 #include "grow/growing_tree.hpp"
-#include "search/tiny.hpp"
 
 namespace treefold {
 
@@ -322,6 +321,10 @@ private:
         if (left) consider(std::move(left));
     }
 
+    static void hand_histogram(Histogram<uint32_t>& counts, Node<Stats>& node) {
+        if constexpr (Keeper<Stats>::kServes) node.kept.packed = std::move(counts);
+    }
+
     // A fork of one member: its children grow on as those of a single tree.
     void grow_single(Node<Stats>& node, Grove& grove, int worker) {
         Birth<Stats>& birth = *node.birth;
@@ -333,7 +336,7 @@ private:
             ForkSide<Stats>& side = is_left ? birth.fork().left : birth.fork().right;
             if (side.shares.empty()) continue;
             roots.push_back(make_root(side.shares[0], is_left ? left.layout : right.layout));
-            roots.back()->histogram = std::move((is_left ? left : right).kept.entries);
+            hand_histogram((is_left ? left : right).kept.counts, *roots.back());
             roots.back()->depth = node.depth + 1;
             roots.back()->key = child_key(node.key, is_left);
         }
@@ -343,7 +346,7 @@ private:
 
     // A group of one member has the layout that it needs.
     void grow_alone(Node<Stats>& node, Grove& grove, int worker) {
-        grow_share(node, 0, node.group->layout, std::move(node.group->kept.entries), grove, worker);
+        grow_share(node, 0, node.group->layout, std::move(node.group->kept.counts), grove, worker);
     }
 
     // The same for a share of a larger group.
@@ -352,16 +355,16 @@ private:
         size_t n_rows =
             group_finder_.derive_share(*node.group, *node.lone, shop_.desk(worker), layout);
         Metered bytes(shop_.meter, layout.nbytes());
-        Words histogram;
+        Histogram<uint32_t> histogram;
         if constexpr (Keeper<Stats>::kServes)
             histogram = keeper_.extract(*node.group, *node.lone, n_rows, shop_.desk(worker).work);
         grow_share(node, *node.lone, layout, std::move(histogram), grove, worker);
     }
 
-    void grow_share(Node<Stats>& node, size_t at, Layout& layout, Words histogram, Grove& grove,
-                    int worker) {
+    void grow_share(Node<Stats>& node, size_t at, Layout& layout, Histogram<uint32_t> histogram,
+                    Grove& grove, int worker) {
         NodePtr root = make_root(node.group->shares[at], layout);
-        root->histogram = std::move(histogram);
+        hand_histogram(histogram, *root);
         root->depth = node.depth;
         root->key = node.key;
         grow_from(list_one(std::move(root)), grove, nullptr, worker);
@@ -371,7 +374,7 @@ private:
     // such (kin8nm: 1.05 times as fast a growth). False: the pair needs a node.
     bool finish_pair(const Node<Stats>& parent, Part<Stats>& pair, Sink& tree, int worker) {
         const Seat<Stats>& seat = *parent.seat;
-        if (seat.tiny_rows < 2 || !seat.stats->counts_rows() || !seat.asks_everything ||
+        if (seat.most_at_once < 2 || !seat.stats->counts_rows() || !seat.asks_everything ||
             pair.asked_begin < pair.asked_end || seat.rules->max_leaf_nodes != 0 ||
             seat.rules->min_impurity_decrease > 0.0)
             return false;
@@ -379,7 +382,7 @@ private:
         Split split = finder_.find_pair(pair, seat, rows, worker);
         if (split.is_categorical) return false;
         Work& work = shop_.desk(worker).work;
-        finder_.count_pair(work);
+        finder_.count_pair(shop_.desk(worker));
         if (!split.exists()) return true;
         work.count_tests(parent.depth + 1, 1);
         work.raise_stack(pair.stack_words + 1);
@@ -396,7 +399,7 @@ private:
     }
 
     Node<Stats>* needs_rest(const NodePtr& child) const {
-        return child && child->size() > child->seat->tiny_rows ? child.get() : nullptr;
+        return child && child->size() > child->seat->most_at_once ? child.get() : nullptr;
     }
 
     // Null if the child needs nothing more.

@@ -1,4 +1,4 @@
-// Histograms that groups keep, as large nodes of single trees do (few.hpp): rows by column, code, class and slot.
+// Histograms that groups keep, as large nodes of single trees do (search/few_columns.hpp): rows by column, code, class and slot.
 //
 // Of the children of a fork only the rows of the smaller side are counted. The larger side takes what remains, and each
 // child finds its slots in those of the parent: a row that goes one way for all has the parent's pattern there, without
@@ -15,7 +15,7 @@ namespace treefold {
 template <class Stats>
 class Keeper {
 public:
-    static constexpr bool kServes = std::is_same_v<Stats, ClassStats<int64_t>>;
+    static constexpr bool kServes = Stats::kCounts;
 
     explicit Keeper(Workshop<Stats>& shop) : shop_(shop), tools_(shop.desks.size()) {}
 
@@ -25,13 +25,13 @@ public:
         Shape shape = shape_of(group);
         if (!shape.is_worth(group.n_rows(), slots)) return;
         group.kept.slots = slots;
-        group.kept.entries.assign(shape.n_entries(slots), 0);
+        group.kept.counts.reset(shape.n_entries(slots));
         CountedRows& rows = tools_[static_cast<size_t>(worker)].rows;
         rows.list(
             group, group.n_rows(), [](size_t i) { return i; }, slots.n_slots(),
             [&](uint32_t pattern) { return slots.of(pattern); });
         shop_.for_few_columns(group.n_rows(), [&](size_t first, size_t last) {
-            count(shape, rows, first, last, group.kept.entries.data(), 1);
+            count(shape, rows, first, last, group.kept.counts, 1);
         });
         group.bytes = Metered();  // off the meter first, or the layout would count twice
         group.bytes = Metered(shop_.meter, group.nbytes());
@@ -55,7 +55,7 @@ public:
         moves.list(parent, fates);
         if (moves.n_rows() > larger.side.n_rows) return;
         bool keeps_smaller = shape.is_worth(smaller.side.n_rows, smaller.kept.slots);
-        larger.kept.entries.resize(shape.n_entries(larger.kept.slots));
+        larger.kept.counts.resize(shape.n_entries(larger.kept.slots));
         if (keeps_smaller)
             divide_moved(parent, shape, larger, smaller, tools);
         else
@@ -64,22 +64,21 @@ public:
     }
 
     // What a group has kept of one share with so many rows, as the node of a single tree keeps it; empty if it is too small.
-    Words extract(const Group<Stats>& group, size_t share, size_t n_rows, Work& work) const {
-        Words entries;
+    Histogram<uint32_t> extract(const Group<Stats>& group, size_t share, size_t n_rows,
+                                Work& work) const {
+        Histogram<uint32_t> counts;
         Shape shape = shape_of(group);
         SlotNumbers own = number_slots(Patterns(1));
-        if (group.kept.empty() || !shape.is_worth(n_rows, own)) return entries;
+        if (group.kept.empty() || !shape.is_worth(n_rows, own)) return counts;
         ++work.histograms_handed_on;
-        entries.assign(shape.n_entries(own), 0);
+        counts.reset(shape.n_entries(own));
         std::vector<size_t> slots;
         for (uint32_t pattern = 0; pattern < group.patterns.size(); ++pattern)
             if (group.patterns.has(pattern, share)) slots.push_back(group.kept.slots.of(pattern));
-        const uint32_t* line = group.kept.entries.data();
-        for (uint32_t& entry : entries) {
-            for (size_t slot : slots) entry += line[slot];
-            line += group.kept.slots.n_slots();
-        }
-        return entries;
+        const uint32_t* line = group.kept.counts.cells();
+        for (size_t k = 0; k < counts.size(); ++k, line += group.kept.slots.n_slots())
+            for (size_t slot : slots) counts.cells()[k] += line[slot];
+        return counts;
     }
 
 private:
@@ -95,20 +94,20 @@ private:
         }
         bool is_worth(size_t n_rows, const SlotNumbers& slots) const {
             return slots.n_slots() <= SlotNumbers::kMost && n_entries(slots) <= kMostEntries &&
-                   keeps_histograms(plan, n_rows, n_classes * slots.n_slots(), n_unkept_rows);
+                   plan.keeps_histograms(n_rows, n_classes * slots.n_slots(), n_unkept_rows);
         }
     };
 
     // One child of a fork.
     struct Heir {
         const ForkSide<Stats>& side;
-        KeptHistogram& kept;
+        GroupHistogram& kept;
         size_t n_inherited;  // slots of the parent
         std::vector<uint32_t> slot_of;  // pattern of the parent -> slot of the child, or kNone
         std::vector<std::pair<uint32_t, uint32_t>> slots;  // the parent's, and the child's
         bool is_same;  // are they all the same?
 
-        Heir(const Group<Stats>& parent, const ForkSide<Stats>& side, KeptHistogram& kept)
+        Heir(const Group<Stats>& parent, const ForkSide<Stats>& side, GroupHistogram& kept)
             : side(side), kept(kept), n_inherited(parent.kept.slots.n_slots()) {
             kept.slots = number_slots(side.patterns);
             for (uint32_t along : side.along)
@@ -123,11 +122,11 @@ private:
         void inherit(const uint32_t* from, size_t begin, size_t end) {
             if (is_same) {
                 std::copy(from + begin * n_inherited, from + end * n_inherited,
-                          kept.entries.data() + begin * n_inherited);
+                          kept.counts.cells() + begin * n_inherited);
                 return;
             }
             size_t n_slots = kept.slots.n_slots();
-            std::fill(kept.entries.data() + begin * n_slots, kept.entries.data() + end * n_slots,
+            std::fill(kept.counts.cells() + begin * n_slots, kept.counts.cells() + end * n_slots,
                       0);
             visit(begin, end, [from](uint32_t& to, size_t k) { to += from[k]; });
         }
@@ -139,12 +138,12 @@ private:
         template <class Visit>
         void visit(size_t begin, size_t end, Visit&& visit_entry) {
             if (is_same) {
-                uint32_t* entries = kept.entries.data();
+                uint32_t* entries = kept.counts.cells();
                 for (size_t k = begin * n_inherited; k < end * n_inherited; ++k)
                     visit_entry(entries[k], k);
                 return;
             }
-            uint32_t* line = kept.entries.data() + begin * kept.slots.n_slots();
+            uint32_t* line = kept.counts.cells() + begin * kept.slots.n_slots();
             for (size_t from = begin * n_inherited; from < end * n_inherited; from += n_inherited) {
                 for (auto [parent, child] : slots) visit_entry(line[child], from + parent);
                 line += kept.slots.n_slots();
@@ -267,25 +266,25 @@ private:
     struct Tools {
         Moves moves;
         CountedRows rows;
-        Words moved;  // the histogram of what is not in the larger child
+        Histogram<uint32_t> moved;  // the histogram of what is not in the larger child
     };
 
     // Both children keep a histogram: what has moved is counted once.
     void divide_moved(const Group<Stats>& parent, const Shape& shape, Heir& larger, Heir& smaller,
                       Tools& tools) {
         auto& [moves, rows, moved] = tools;
-        smaller.kept.entries.resize(shape.n_entries(smaller.kept.slots));
-        moved.assign(parent.kept.entries.size(), 0);
+        smaller.kept.counts.resize(shape.n_entries(smaller.kept.slots));
+        moved.reset(parent.kept.counts.size());
         const SlotNumbers& slots = parent.kept.slots;
         rows.list(
             parent, moves.places.size(), [&](size_t i) { return moves.places[i]; }, slots.n_slots(),
             [&](uint32_t pattern) { return slots.of(pattern); });
         shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
-            count(shape, rows, first, last, moved.data(), 1);
+            count(shape, rows, first, last, moved, 1);
             size_t begin = shape.n_lines(first), end = shape.n_lines(last);
-            larger.inherit(parent.kept.entries.data(), begin, end);
-            larger.subtract(moved.data(), begin, end);
-            smaller.inherit(moved.data(), begin, end);
+            larger.inherit(parent.kept.counts.cells(), begin, end);
+            larger.subtract(moved.cells(), begin, end);
+            smaller.inherit(moved.cells(), begin, end);
             mend(parent, larger.kept, moves.in_larger, first, last);
             mend(parent, smaller.kept, moves.in_smaller, first, last);
         });
@@ -301,44 +300,42 @@ private:
             parent, moves.places.size(), [&](size_t i) { return moves.places[i]; },
             larger.kept.slots.n_slots(), [&](uint32_t pattern) { return larger.slot_of[pattern]; });
         shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
-            larger.inherit(parent.kept.entries.data(), shape.n_lines(first), shape.n_lines(last));
-            count(shape, rows, first, last, larger.kept.entries.data(), UINT32_MAX);  // one less
+            larger.inherit(parent.kept.counts.cells(), shape.n_lines(first), shape.n_lines(last));
+            count(shape, rows, first, last, larger.kept.counts, UINT32_MAX);  // one less
             mend(parent, larger.kept, moves.in_larger, first, last);
         });
     }
 
     // Adds a number for each of some rows.
     void count(const Shape& shape, const CountedRows& counted, size_t first, size_t last,
-               uint32_t* entries, uint32_t added) const {
-        cells_of(shop_.plan, first, last, shape.n_classes * counted.n_slots)
-            .visit(
-                shop_.plan, first, counted.rows.size(),
-                [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
-                [at = counted.offsets.data()](size_t i) { return at[i]; },
-                [entries, added](const CellBlock& block) {
-                    block.for_each([=](uint32_t offset) { entries[offset] += added; });
-                });
+               Histogram<uint32_t>& histogram, uint32_t added) const {
+        size_t n_cells = shape.n_classes * counted.n_slots;
+        histogram.fill_alike(
+            shop_.plan.few_starts[first] * n_cells, shop_.plan.few_layout(first, last, n_cells),
+            shop_.plan.few_codes_from(first), counted.rows.size(),
+            [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
+            [at = counted.offsets.data()](size_t i) { return at[i]; },
+            [added](uint32_t* cell) { *cell += added; });
     }
 
-    void mend(const Group<Stats>& parent, KeptHistogram& child, std::span<const Move> moves,
+    void mend(const Group<Stats>& parent, GroupHistogram& child, std::span<const Move> moves,
               size_t first, size_t last) const {
         const Stats& stats = *parent.shares[0].seat->stats;
-        size_t n_slots = child.slots.n_slots();
-        RowCells cells = cells_of(shop_.plan, first, last, stats.width() * n_slots);
+        size_t n_slots = child.slots.n_slots(), n_cells = stats.width() * n_slots;
+        HistogramLayout layout = shop_.plan.few_layout(first, last, n_cells);
         for (const Move& move : moves) {
             if (move.from == move.to) continue;
             uint32_t row = parent.layout.rows[move.place];
             size_t line = static_cast<size_t>(stats.classes[row]) * n_slots;
             auto add = [&](uint32_t pattern, uint32_t count) {
                 if (pattern == Patterns::kNone) return;
-                cells.visit(
-                    shop_.plan, first, 1, [row](size_t) -> size_t { return row; },
+                child.counts.fill_alike(
+                    shop_.plan.few_starts[first] * n_cells, layout,
+                    shop_.plan.few_codes_from(first), 1, [row](size_t) -> size_t { return row; },
                     [base = static_cast<uint32_t>(line) + child.slots.of(pattern)](size_t) {
                         return base;
                     },
-                    [entries = child.entries.data(), count](const CellBlock& block) {
-                        block.for_each([=](uint32_t offset) { entries[offset] += count; });
-                    });
+                    [count](uint32_t* cell) { *cell += count; });
             };
             add(move.from, UINT32_MAX);  // one less
             add(move.to, 1);

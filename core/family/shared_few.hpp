@@ -145,23 +145,23 @@ private:
 
     // Fills histograms of as many columns as fit; returns the first that does not.
     size_t count(size_t first, size_t last) {
-        size_t n_entries = 0, next = first;
+        const uint32_t* starts = layout().few_starts.data();
+        size_t next = first + 1;
+        while (next < last && (starts[next + 1] - starts[first]) * stride_ <= kEntries) ++next;
+        lines_of_columns_.set_by_column(layout().few_starts.subspan(first, next - first + 1),
+                                        stride_);
         starts_.clear();
-        do {
-            starts_.push_back(static_cast<uint32_t>(n_entries));
-            n_entries += n_lines(next) * stride_;
-        } while (++next < last && n_entries + n_lines(next) * stride_ <= kEntries);
-        counted_.assign(n_entries, 0);
-        histogram_ = counted_.data();
-        all_.resize(n_entries / crew_->n_slots);
+        for (size_t k = first; k < next; ++k)
+            starts_.push_back(static_cast<uint32_t>(lines_of_columns_.start(k - first)));
+        counted_.reset(lines_of_columns_.size());
+        histogram_ = counted_.cells();
+        all_.resize(counted_.size() / crew_->n_slots);
         std::span<const uint32_t> rows = layout().rows;
-        cells_.set(starts_, stride_);
-        cells_.visit(
-            layout(), first, rows.size(), [rows](size_t i) -> size_t { return rows[i]; },
+        counted_.fill_alike(
+            0, lines_of_columns_, layout().few_codes_from(first), rows.size(),
+            [rows](size_t i) -> size_t { return rows[i]; },
             [offsets = offset_.data()](size_t i) { return offsets[i]; },
-            [entries = counted_.data()](const CellBlock& block) {
-                block.for_each([entries](uint32_t offset) { ++entries[offset]; });
-            });
+            [](uint32_t* cell) { ++*cell; });
         return next;
     }
 
@@ -171,7 +171,7 @@ private:
         starts_.clear();
         for (size_t k = first; k < last; ++k)
             starts_.push_back(static_cast<uint32_t>((starts[k] - starts[first]) * stride_));
-        histogram_ = crew_->group->kept.entries.data() + starts[first] * stride_;
+        histogram_ = crew_->group->kept.counts.cells() + starts[first] * stride_;
         all_.resize((starts[last] - starts[first]) * classes_.size());
         return last;
     }
@@ -279,20 +279,20 @@ private:
         scratch.present.clear();
         for (size_t i = 0; i < codes_.size(); ++i) {
             scratch.histogram_rows[codes_[i]] = groups_.give(
-                lines_.data() + i * classes_.size(), scratch.histogram.data() + codes_[i] * width);
+                lines_.data() + i * classes_.size(), scratch.histogram.cells() + codes_[i] * width);
             if (codes_[i] != column.missing_code()) scratch.present.push_back(codes_[i]);
         }
         CategoricalScan<Stats>(node, at, column.n_codes, scratch, findings).run();
         for (uint32_t code : codes_) {
             scratch.histogram_rows[code] = 0;
-            std::fill_n(scratch.histogram.data() + code * width, width, 0);
+            std::fill_n(scratch.histogram.cells() + code * width, width, 0);
         }
     }
 
     const Crew<Stats>* crew_ = nullptr;
     CutFilter filter_;
     std::vector<uint8_t> is_promising_;  // per column
-    ClassGroups groups_;
+    ClassCells groups_;
     size_t stride_ = 0;
     bool is_small_ = false;
     double slack_ = 0;  // of the bounds
@@ -302,8 +302,8 @@ private:
     std::vector<size_t> classes_;  // per label
     std::vector<uint32_t> offset_;  // per row of the group: label and slot
     std::vector<uint32_t> starts_;  // per column
-    RowCells cells_;
-    std::vector<uint32_t> counted_;  // here, unless the group has kept it
+    HistogramLayout lines_of_columns_;
+    Histogram<uint32_t> counted_;  // here, unless the group has kept it
     const uint32_t* histogram_ = nullptr;  // (column, code, label, slot)
     std::vector<uint32_t> all_;  // (column, code, label): over all slots
     std::vector<uint32_t> codes_, lines_;  // of one lane

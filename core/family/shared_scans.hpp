@@ -1,4 +1,4 @@
-// Scans of one order for all shares of a group at once, for classes. As in kernels.hpp they only leave out what cannot
+// Scans of one order for all shares of a group at once, for classes. As filters they only leave out what cannot
 // win; what survives is decided for the share by the exact quality from its own counts.
 //
 // A row adds to the lanes of the shares that it counts for: a pattern is a line of ones and zeros. A cut is looked at before
@@ -7,8 +7,7 @@
 #pragma once
 
 #include "family/crew.hpp"
-#include "search/few.hpp"
-#include "search/kernels.hpp"
+#include "search/few_columns.hpp"
 
 namespace treefold {
 
@@ -217,7 +216,7 @@ private:
     }
 
     void update_limit(size_t lane) {
-        double base = crew_->views[lane].squares / n_[lane];
+        double base = crew_->views[lane].filter.squares / n_[lane];
         limit_[lane] = ((*findings_)[lane].floor * (1 - kSlack) - base) * n_[lane] / 2;
     }
 
@@ -253,7 +252,7 @@ public:
             const NodeView<Stats>& node = crew.views[lane];
             size_t v = lane / kWidth, place = lane % kWidth;
             squads_[v].n[place] = static_cast<Scalar>(node.totals.rows);
-            squads_[v].squares[place] = static_cast<Scalar>(node.squares);
+            squads_[v].squares[place] = static_cast<Scalar>(node.filter.squares);
             for (size_t k = 0; k < n_classes_; ++k)
                 totals_[v * n_classes_ + k][place] = static_cast<Scalar>(node.totals.slots[k]);
             for (size_t slot = 0; slot < crew.n_slots; ++slot)

@@ -9,8 +9,8 @@
 // are left out. A single lane needs one slot only.
 #pragma once
 
-#include "base/memory.hpp"
 #include "family/patterns.hpp"
+#include "stats/histogram.hpp"
 
 namespace treefold {
 
@@ -65,11 +65,11 @@ private:
 };
 
 // What a group keeps of its rows: (column, code, class, slot) of the few-valued columns, or nothing (kept.hpp).
-struct KeptHistogram {
+struct GroupHistogram {
     SlotNumbers slots;  // of all shares
-    Words entries;
+    Histogram<uint32_t> counts;
 
-    bool empty() const { return entries.empty(); }
+    bool empty() const { return counts.empty(); }
 };
 
 }  // namespace treefold

@@ -175,9 +175,7 @@ private:
         Part<Stats>& larger = is_left_smaller ? node.right : node.left;
         smaller.totals = node.seat->stats->sum_rows(node.rows_of(smaller));
         larger.totals = node.totals;
-        larger.totals.rows -= smaller.totals.rows;
-        for (size_t k = 0; k < node.seat->stats->width(); ++k)
-            larger.totals.slots[k] -= smaller.totals.slots[k];
+        larger.totals -= smaller.totals;
     }
 
     // Where the node saw no missing value: the child with more weight. Absent categories go along.
@@ -201,15 +199,14 @@ private:
         bool is_left_smaller = node.left.size() <= node.right.size();
         Node<Stats>*smaller = is_left_smaller ? left : right,
         *larger = is_left_smaller ? right : left;
-        if (node.histogram.empty() || larger == nullptr ||
-            !shop_.keeps_histogram(*node.seat, *larger))
+        if (node.kept.empty() || larger == nullptr || !shop_.keeps_histogram(*node.seat, *larger))
             return;
-        Words counted;
+        KeptHistogram<Stats> counted;
         shop_.count_histogram(node, is_left_smaller ? node.left : node.right, counted);
-        for (size_t k = 0; k < counted.size(); ++k) node.histogram[k] -= counted[k];
-        larger->histogram = std::move(node.histogram);
+        node.kept.subtract(counted);
+        larger->kept = std::move(node.kept);
         if (smaller != nullptr && shop_.keeps_histogram(*node.seat, *smaller))
-            smaller->histogram = std::move(counted);
+            smaller->kept = std::move(counted);
     }
 
     void divide_orders(const Node<Stats>& node, bool needs_left, bool needs_right, int worker) {

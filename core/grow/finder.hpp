@@ -3,7 +3,8 @@
 
 #include "base/random.hpp"
 #include "grow/workshop.hpp"
-#include "search/tiny.hpp"
+#include "search/compared_rows.hpp"
+#include "search/few_rows.hpp"
 
 namespace treefold {
 
@@ -14,49 +15,57 @@ public:
 
     Split find(Node<Stats>& node, int worker) {
         const Seat<Stats>& seat = *node.seat;
-        NodeView<Stats> view{*seat.stats, *seat.rules, node.totals, node.context,
-                             node.rows(), node.begin,  node.end};
         Desk<Stats>& desk = shop_.desk(worker);
+        NodeView<Stats> view = view_of(node, seat, node.rows());
         count_work(node, desk.work);
-        bool is_small = seat.tiny_rows == kSmallRows && node.size() > 2;
-        if (node.size() <= seat.tiny_rows && !is_small)
-            return TinySearch<Stats>(shop_.table, view, desk.scratch).run();
+        if (node.size() <= seat.most_at_once) return find_at_once(node, view, desk);
         desk.findings.reset();
-        prepare_float64(view, node.description);
-        prepare_counts(view);
-        if (node.size() <= seat.tiny_rows) return find_small(node, view, desk);
-        if (view.has_kernel && node.histogram.empty() && shop_.keeps_histogram(seat, node))
-            shop_.count_histogram(node, node, node.histogram);
+        Filter<Stats>::prepare_alone(view, node.description);
+        if (node.kept.empty() && shop_.keeps_histogram(seat, node))
+            shop_.count_histogram(node, node, node.kept);
         if (!seat.tries_all(shop_.table))
             search_drawn(view, node, desk);
         else if (shop_.is_shared(node.size() * shop_.table.columns.size()))
             search_in_parallel(view, node, desk);
         else
             search_range(view, node, 0, n_searched(node), desk);
-        resolve_pending(*node.layout, view, desk.findings);
+        Filter<Stats>::resolve(*node.layout, view, desk.findings);
         desk.work.split_evaluations += desk.findings.n_offered;
         return std::move(desk.findings.best);
     }
 
-    // The split of two rows that tiny.hpp serves, and what it counts as.
+    // The split of two rows that are searched at once, and what it counts as.
     Split find_pair(const Part<Stats>& pair, const Seat<Stats>& seat,
                     std::span<const uint32_t> rows, int worker) {
-        NodeView<Stats> view{*seat.stats, *seat.rules, pair.totals, pair.context,
-                             rows,        pair.begin,  pair.end};
-        return TinySearch<Stats>(shop_.table, view, shop_.desk(worker).scratch).run();
+        NodeView<Stats> view = view_of(pair, seat, rows);
+        return FewRows<Stats>(shop_.table, view, shop_.desk(worker).scratch).run();
     }
-    void count_pair(Work& work) const {
-        work.count_search(1, 2);
-        count_updates(2, 0, work);
+    void count_pair(Desk<Stats>& desk) const {
+        desk.work.columns_by_way.add(Way::two_rows, shop_.table.columns.size());
+        desk.work.count_search(1, 2);
+        count_updates(2, 0, desk.work);
     }
 
 private:
-    Split find_small(const Node<Stats>& node, const NodeView<Stats>& view, Desk<Stats>& desk) {
-        if constexpr (std::is_same_v<Stats, MeanStats<2>>) {
-            Search<Stats> search(*node.layout, view, desk.scratch, desk.findings);
-            SmallSearch(shop_.table, view, desk.scratch.small, desk.findings)
-                .run([&](uint32_t column) { search.column(column); });
-        }
+    static NodeView<Stats> view_of(const Part<Stats>& part, const Seat<Stats>& seat,
+                                   std::span<const uint32_t> rows) {
+        return {*seat.stats, *seat.rules, part.totals, part.context,
+                rows,        part.begin,  part.end,    part.description.variance};
+    }
+    static SearchJob<Stats> job_of(const Layout& layout, const NodeView<Stats>& view,
+                                   Desk<Stats>& desk) {
+        return {layout, view, desk.scratch, desk.findings, desk.work.columns_by_way};
+    }
+
+    Split find_at_once(const Node<Stats>& node, NodeView<Stats>& view, Desk<Stats>& desk) {
+        Way way = way_of_rows(node.size(), node.seat->most_at_once);
+        desk.work.columns_by_way.add(way, shop_.table.columns.size());
+        if (way != Way::compared_rows) return FewRows<Stats>(shop_.table, view, desk.scratch).run();
+        desk.findings.reset();
+        Filter<Stats>::prepare_alone(view, node.description);
+        ColumnSearch<Stats> search(job_of(*node.layout, view, desk));
+        RowComparison<Stats>::run(shop_.table, view, desk.scratch, desk.findings,
+                                  [&](uint32_t column) { search.run(column); });
         return std::move(desk.findings.best);
     }
 
@@ -80,15 +89,17 @@ private:
     void search_range(const NodeView<Stats>& view, const Node<Stats>& node, size_t first,
                       size_t last, Desk<Stats>& desk) {
         const Layout& layout = *node.layout;
-        Search<Stats> search(layout, view, desk.scratch, desk.findings);
+        SearchJob<Stats> job = job_of(layout, view, desk);
+        ColumnSearch<Stats> search(job);
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
-        search.few(desk.few, std::min(first, n_few), std::min(last, n_few), node.histogram);
+        desk.few.run(job, std::min(first, n_few), std::min(last, n_few), node.kept,
+                     [&](uint32_t column) { search.run(column); });
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
             if (node.size() > kCheckedCells) shop_.workers.check();
-            search.column(layout.other_columns[k - n_few]);
+            search.run(layout.other_columns[k - n_few]);
         }
         for (size_t k = std::max(first, n_dense); k < last; ++k)
-            search.stretch(node.stretches[k - n_dense]);
+            search.run(node.stretches[k - n_dense]);
     }
 
     void search_in_parallel(const NodeView<Stats>& view, const Node<Stats>& node,
@@ -110,15 +121,15 @@ private:
         for (uint32_t column = 0; column < columns.size(); ++column)
             ranked.emplace_back(draw_column(node.key, column), column);
         std::sort(ranked.begin(), ranked.end());
-        Search<Stats> search(*node.layout, view, desk.scratch, desk.findings);
+        ColumnSearch<Stats> search(job_of(*node.layout, view, desk));
         uint64_t n_tried = 0;
         for (auto [draw, column] : ranked) {
             if (n_tried == node.seat->rules->max_features) break;
             if (columns[column].is_sparse && node.layout->position.empty()) {
                 const Stretch* stretch = node.find_stretch(column);
-                n_tried += stretch != nullptr && search.stretch(*stretch);
+                n_tried += stretch != nullptr && search.run(*stretch);
             } else {
-                n_tried += search.column(column);
+                n_tried += search.run(column);
             }
         }
     }

@@ -60,7 +60,7 @@ private:
         child->layout = node.layout;
         child->depth = node.depth + 1;
         child->key = child_key(node.key, is_left);
-        Node<Stats>* needs_rest = child->size() > child->seat->tiny_rows ? child.get() : nullptr;
+        Node<Stats>* needs_rest = child->size() > child->seat->most_at_once ? child.get() : nullptr;
         divider_.divide_rest(node, is_left ? needs_rest : nullptr, is_left ? nullptr : needs_rest,
                              worker);
         return child;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/plan.hpp"
+
 namespace treefold {
 
 // Bytes of layouts that are alive, over all workers, and the most that ever were.
@@ -59,6 +61,7 @@ struct Work {
     std::vector<uint64_t> nodes_by_members;  // searched nodes by their number of members
     std::vector<uint64_t> level_nodes,
         level_tests;  // divided nodes per depth; their different tests
+    WayCounts columns_by_way;
     uint64_t peak_bytes = 0;  // of layouts, over all workers
     uint64_t stack_words = 0;  // rows of the nodes on one path, where they are most
 
@@ -84,6 +87,7 @@ struct Work {
         nodes_grown += other.nodes_grown;
         forks += other.forks;
         histograms_handed_on += other.histograms_handed_on;
+        columns_by_way.merge(other.columns_by_way);
         peak_bytes = std::max(peak_bytes, other.peak_bytes);
         stack_words = std::max(stack_words, other.stack_words);
         ambiguous_rows += other.ambiguous_rows;

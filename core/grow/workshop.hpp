@@ -8,8 +8,8 @@
 
 #include "grow/request.hpp"
 #include "grow/work.hpp"
-#include "search/rows.hpp"
-#include "search/search.hpp"
+#include "search/column_search.hpp"
+#include "search/layout.hpp"
 
 namespace treefold {
 
@@ -20,7 +20,7 @@ struct Seat {
     const Stats* stats = nullptr;
     const Rules* rules = nullptr;
     bool asks_everything = true;
-    size_t tiny_rows = 0;  // nodes up to this size need no orders (tiny.hpp)
+    size_t most_at_once = 0;  // nodes of so many rows need no orders (most_rows_at_once())
     double root_weight = 0.0;
 
     bool tries_all(const Table& table) const { return rules->max_features >= table.columns.size(); }
@@ -73,7 +73,7 @@ struct Node : Part<Stats> {
     int64_t depth = 0;
     uint64_t key = 0;  // of the draws (random.hpp)
     std::vector<Stretch> stretches;  // sparse columns that are not all zero here, ascending
-    Words histogram;  // kept (few.hpp), or empty
+    KeptHistogram<Stats> kept;  // of the few-valued columns, or nothing
     // Set when the node is opened:
     Split split;
     Part<Stats> left, right;
@@ -165,7 +165,7 @@ struct Desk {
     Sides sides;
     std::vector<uint8_t> ways;  // per row of the table (group.hpp)
     Scratch<typename Stats::Slot> scratch;
-    typename FewSearchOf<Stats>::Type few{};
+    FewColumnSearch<Stats> few;
     Findings findings;
     std::vector<uint32_t> own_rows;  // of one share of a group
     Work work;
@@ -189,7 +189,7 @@ struct Desk {
     }
     void give_back(NodePointer<Stats> node) {
         node->stretches.clear();
-        node->histogram.clear();
+        node->kept.clear();
         if (node->birth) give_back(std::move(node->birth->parent));
         give_back(std::move(node->group));
         node->birth.reset();
@@ -232,7 +232,7 @@ struct Workshop {
     std::vector<Desk<Stats>> desks{};
     Meter meter{};
     const Questions* questions = nullptr;  // the rows that ask, unless they are in the table
-    size_t n_unkept_rows = kUnkeptRows;  // few.hpp
+    size_t n_unkept_rows = kUnkeptRows;
     bool in_tasks = false;  // workers grow subtrees beside each other, and share nothing
 
     Workshop(const Table& table, const Plan& plan, Workers& workers)
@@ -257,21 +257,17 @@ struct Workshop {
     }
 
     bool keeps_histogram(const Seat<Stats>& seat, const Part<Stats>& part) const {
-        if constexpr (!std::is_same_v<Stats, ClassStats<int64_t>>)
-            return false;
-        else
-            return seat.tries_all(table) &&
-                   keeps_histograms(plan, part.size(), seat.stats->width(),
-                                    seat.stats->counts ? kUnkeptRows : n_unkept_rows);
+        return seat.tries_all(table) &&
+               KeptHistogram<Stats>::is_worth(plan, part.size(), *seat.stats, *seat.rules,
+                                              seat.stats->is_unit() ? n_unkept_rows : kUnkeptRows);
     }
-    void count_histogram(const Node<Stats>& node, const Part<Stats>& part, Words& histogram) {
-        if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
-            const Stats& stats = *node.seat->stats;
-            histogram.assign(plan.few_starts.back() * stats.width(), 0);
-            for_few_columns(part.size(), [&](size_t first, size_t last) {
-                count_rows(plan, stats, node.rows_of(part), first, last, histogram.data());
-            });
-        }
+    void count_histogram(const Node<Stats>& node, const Part<Stats>& part,
+                         KeptHistogram<Stats>& kept) {
+        const Seat<Stats>& seat = *node.seat;
+        kept.start(plan, *seat.stats, *seat.rules);
+        for_few_columns(part.size(), [&](size_t first, size_t last) {
+            kept.fill(plan, *seat.stats, node.rows_of(part), first, last);
+        });
     }
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "search/rows.hpp"
+#include "search/layout.hpp"
 #include "split/findings.hpp"
 
 namespace treefold {
@@ -144,7 +144,7 @@ private:
 
     void count() {
         reserve_histogram(scratch_, column_.n_codes, width_);
-        Slot* slots = scratch_.histogram.data();
+        Slot* slots = scratch_.histogram.cells();
         int64_t* counts = scratch_.histogram_rows.data();
         column_.codes.with([&](auto* codes) {
             for (uint32_t row : layout_.rows) {
@@ -161,8 +161,7 @@ private:
             for (size_t k = 0; k < width_; ++k) scratch_.left[k] += slots[code * width_ + k];
             n_left_ += counts[code];
         }
-        std::fill_n(slots, (missing + 1) * width_, Slot(0));
-        std::fill_n(counts, missing + 1, 0);
+        clear_histogram(scratch_, column_.n_codes, width_);
     }
 
     // The cut before a value.

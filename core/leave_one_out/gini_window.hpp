@@ -6,7 +6,7 @@
 #pragma once
 
 #include "leave_one_out/column_groups.hpp"
-#include "search/class_scans.hpp"
+#include "search/class_filter.hpp"
 
 namespace treefold {
 

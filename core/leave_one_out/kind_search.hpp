@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    static constexpr bool kCounts = std::is_same_v<Stats, ClassStats<int64_t>>;
+    static constexpr bool kCounts = Stats::kCounts;
 
     // Cuts ------------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ private:
         reserve_histogram(scratch, column.n_codes, width_);
         for (uint32_t row : crowd_.layout.rows) {
             uint32_t code = column.codes[row];
-            seat_.stats->add(row, scratch.histogram.data() + code * width_);
+            seat_.stats->add(row, scratch.histogram.cells() + code * width_);
             ++scratch.histogram_rows[code];
         }
         by_category_.clear();
@@ -293,14 +293,13 @@ private:
                 choices[leaver] = {found.quality,     at,          0, 0, set, found.missing_left,
                                    found.saw_missing, found.unseen};
         }
-        std::fill_n(scratch.histogram.begin(), (column.n_codes + 1) * width_, Slot(0));
-        std::fill_n(scratch.histogram_rows.begin(), column.n_codes + 1, 0);
+        clear_histogram(scratch, column.n_codes, width_);
     }
 
     Split search_without(uint32_t at, const Column& column, uint32_t code,
                          const Absence<Stats>& absence) {
         Scratch<Slot>& scratch = desk_.scratch;
-        Slot* slots = scratch.histogram.data() + code * width_;
+        Slot* slots = scratch.histogram.cells() + code * width_;
         for (size_t k = 0; k < width_; ++k) slots[k] -= absence.row[k];
         --scratch.histogram_rows[code];
         scratch.present.clear();

@@ -105,7 +105,7 @@ private:
     // Answers the leavers for which the node is a leaf; the others go on in forks.
     Forks open(Crowd<Stats>& crowd, int worker) {
         Desk<Stats>& desk = shop_.desk(worker);
-        if constexpr (std::is_same_v<Stats, MeanStats<2>>) {
+        if constexpr (requires { MeanStanding::serves(*seat_.rules, *seat_.stats); }) {
             if (is_crowd(crowd) && MeanStanding::serves(*seat_.rules, *seat_.stats)) {
                 MeanStanding standing(crowd, seat_);
                 return open_with(crowd, standing, worker, [&] {
@@ -128,6 +128,7 @@ private:
     // Draws are not the same for all leavers.
     bool is_crowd(const Crowd<Stats>& crowd) const {
         return crowd.leavers.size() > kFewLeavers && seat_.tries_all(shop_.table) &&
+               seat_.rules->search == Search::fastest &&
                shop_.meter.now() < kMostLayouts * root_bytes_;
     }
 
@@ -312,9 +313,7 @@ private:
         on_left.resize(n_left), on_right.resize(n_right);
         left->totals = seat_.stats->sum_rows(left->layout.rows);
         right->totals = crowd.totals;
-        right->totals.rows -= left->totals.rows;
-        for (size_t k = 0; k < seat_.stats->width(); ++k)
-            right->totals.slots[k] -= left->totals.slots[k];
+        right->totals -= left->totals;
         return {std::move(left), std::move(right)};
     }
 

@@ -14,7 +14,12 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
     Answers answers(table.n_rows, Stats::is_classification ? stats.width() : 1);
     Words& rows = member.rows.list();
     Kinds kinds = sort_into_kinds(stats, member.weights, rows, table.n_rows);
-    Seat<Stats> seat{0, &stats, &member.rules, true, tiny_rows(table, member.rules, stats), 0.0};
+    Seat<Stats> seat{0,
+                     &stats,
+                     &member.rules,
+                     true,
+                     most_rows_at_once(table, member.rules, RowComparison<Stats>::serves(stats)),
+                     0.0};
     auto root = std::make_unique<Crowd<Stats>>();
     root->totals = stats.sum_rows(rows);
     root->key = root_key(member.rules.seed, member.rules.tree);

@@ -336,7 +336,7 @@ private:
         Scratch<Slot>& scratch = desk_.scratch;
         reserve_histogram(scratch, column.n_codes, 1);
         for (uint32_t row : crowd_.layout.rows) {
-            scratch.histogram[column.codes[row]] += target_.product(row);
+            scratch.histogram.cells()[column.codes[row]] += target_.product(row);
             ++scratch.histogram_rows[column.codes[row]];
         }
         variances_.resize(choices.size());
@@ -358,8 +358,7 @@ private:
                           found.unseen};
             sets.push_back(found.left_set);
         }
-        std::fill_n(scratch.histogram.begin(), column.n_codes + 1, Slot(0));
-        std::fill_n(scratch.histogram_rows.begin(), column.n_codes + 1, 0);
+        clear_histogram(scratch, column.n_codes, 1);
     }
 
     Scaled variance_without(size_t leaver) {
@@ -377,7 +376,7 @@ private:
         Slot own = target_.product(row);
         Stats::Totals totals = crowd_.totals;
         totals.slots[0] -= own, --totals.rows;
-        scratch.histogram[code] -= own, --scratch.histogram_rows[code];
+        scratch.histogram.cells()[code] -= own, --scratch.histogram_rows[code];
         scratch.present.clear();
         for (uint32_t each = 0; each < column.n_codes; ++each)
             if (scratch.histogram_rows[each] != 0) scratch.present.push_back(each);
@@ -386,7 +385,7 @@ private:
         NodeView<Stats> view{target_, *seat_.rules, totals, context, crowd_.layout.rows, 0, 0};
         view.variance = variance;
         CategoricalScan<Stats>(view, at, column.n_codes, scratch, desk_.findings).run();
-        scratch.histogram[code] += own, ++scratch.histogram_rows[code];
+        scratch.histogram.cells()[code] += own, ++scratch.histogram_rows[code];
         return std::move(desk_.findings.best);
     }
 

@@ -1,9 +1,9 @@
 // Small nodes: which of the few-valued numeric columns can have the best cut? Sixteen columns at a time, without a histogram or
 // a jump that depends on the data.
 //
-//   lane        a column; a row's codes stand side by side (Layout::few_codes)
+//   lane        a column; a row's codes stand side by side (Plan::few_codes)
 //   cut         after a code, where columns have few; else after the code of a row. Rows with codes up to it go left
-//   searcher    who looks for a cut: a node of a single tree, or a share of a group (slots.hpp says which rows count for it)
+//   searcher    who looks for a cut: a node of a single tree, or a share of a group (family/slots.hpp says which rows count for it)
 //   quality     (A n_r + B n_l) / (n_l n_r), where A and B sum the squared class counts of either side: whole numbers
 //               that float32 holds for up to kFilteredRows rows, divided in float32
 //
@@ -13,8 +13,12 @@
 #pragma once
 
 #include <array>
+#include <cstring>
+#include <span>
+#include <vector>
 
-#include "search/kernels.hpp"
+#include "base/lanes.hpp"
+#include "search/plan.hpp"
 
 namespace treefold {
 
@@ -81,10 +85,9 @@ public:
         n_lanes_ = cuts_.size() * kColumns;
         best_.assign(searchers_.size() * n_lanes_, 0.0f);
         for (size_t block = 0; block < cuts_.size(); ++block) {
-            const uint8_t* codes = plan.few_codes.data() + first_ + block * kColumns;
-            size_t width = plan.few_columns.size();
+            CodeRows codes = plan.few_codes_from(first_ + block * kColumns);
             for (size_t i = 0; i < n_rows_; ++i)
-                std::memcpy(&codes_[i], codes + rows_[i] * width, kColumns);
+                std::memcpy(&codes_[i], codes.of(rows_[i]), kColumns);
             codes_[n_rows_] = codes_[n_rows_ - 1];  // cuts come in pairs
             float* best = best_.data() + block * kColumns;
             if (cuts_[block] <= n_rows_)

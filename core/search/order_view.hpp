@@ -1,7 +1,7 @@
 // What the scans in float64 read: a column's rows in order, with their codes.
 #pragma once
 
-#include "search/rows.hpp"
+#include "search/layout.hpp"
 #include "split/findings.hpp"
 
 namespace treefold {

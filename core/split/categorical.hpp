@@ -102,13 +102,13 @@ private:
         for (size_t k = 1; k < rare.size(); ++k) {
             move(scratch_.histogram_rows[rare[0]], scratch_.histogram_rows[rare[k]]);
             for (size_t slot = 0; slot < width_; ++slot)
-                move(scratch_.histogram[rare[0] * width_ + slot],
-                     scratch_.histogram[rare[k] * width_ + slot]);
+                move(scratch_.histogram.cells()[rare[0] * width_ + slot],
+                     scratch_.histogram.cells()[rare[k] * width_ + slot]);
         }
     }
 
     Side<Slot> category(uint32_t code) const {
-        return {scratch_.histogram_rows[code], scratch_.histogram.data() + code * width_};
+        return {scratch_.histogram_rows[code], scratch_.histogram.cells() + code * width_};
     }
     void start() {
         scratch_.left.assign(width_, Slot(0));

@@ -11,12 +11,39 @@
 #include "split/rules.hpp"
 #include "split/split.hpp"
 #include "stats/class_stats.hpp"
+#include "stats/histogram.hpp"
 #include "stats/mean_stats.hpp"
 
 namespace treefold {
 
 // More than every rounding error of a quality in float64, far less than any real difference.
 inline constexpr double kSlack = 1.0 / (int64_t{1} << 40);
+
+// What filters know of a node, by its statistics; most have none. A filter is a scan in floating point that leaves out what
+// surely cannot win; it serves one criterion only, the one that it was proved for.
+template <class Stats>
+struct FilterState {
+    bool serves = false;  // do the scans in float64 apply?
+};
+template <>
+struct FilterState<ClassStats<int64_t>> {
+    bool serves = false;
+    const uint32_t* counts = nullptr;  // how often rows count; null: once
+    double weight = 0.0;  // the sum of the totals
+    double squares = 0.0;  // and of their squares
+    bool has_glance = false;  // does can_reach() know anything?
+    double parent_entropy = 0.0;  // as the context has it,
+    double margin = 0.0;  // and more than an entropy in float64 is off
+};
+template <>
+struct FilterState<MeanStats<2>> {
+    bool serves = false;
+    bool is_exact = false;  // a row adds factor * y - mean to a sum, in units; the sum may
+    double factor = 1.0;  // be off by error, or not at all if it is exact
+    double mean = 0.0;
+    double error = 0.0;
+    double scale = 1.0;  // the quality of a cut is scale * sum^2 / (n_l n_r)
+};
 
 // The node that is being searched.
 template <class Stats>
@@ -27,20 +54,8 @@ struct NodeView {
     const typename Stats::Context& context;
     std::span<const uint32_t> rows;
     size_t begin = 0, end = 0;  // its stretch of Layout::rows and of every order
-    bool has_kernel = false;    // do the scans in float64 apply?
-    bool is_exact =
-        false;      // regression: a row adds factor * y - mean to a sum, in units; the sum may
-    double factor = 1.0;        // be off by error, or not at all if it is exact
-    double mean = 0.0;
-    double error = 0.0;
-    double scale = 1.0;         // the quality of a cut is scale * sum^2 / (n_l n_r)
-    const uint32_t* counts = nullptr;  // classes: how often rows count; null: once
-    double weight = 0.0;  // classes: the sum of the totals
-    double squares = 0.0;  // and of their squares
-    bool has_glance = false;      // classes: does can_reach() know anything?
-    double parent_entropy = 0.0;  // as context has it,
-    double margin = 0.0;          // and more than an entropy in float64 is off
     Scaled variance{};  // of a mean
+    FilterState<Stats> filter{};
 
     int64_t n_rows() const { return static_cast<int64_t>(end - begin); }
 };
@@ -51,8 +66,8 @@ struct Pending {
     double upper;
 };
 
-// What a search of a small node keeps of each column until all are added up (small.hpp).
-struct SmallMemory {
+// What a search of a small node keeps of each column until all are added up (search/compared_rows.hpp).
+struct ComparedMemory {
     using Codes = std::array<IntLanes, 2>;  // of rows 0 to 7, and of rows 8 to 15
     struct Grouping {
         uint32_t column, left;  // the rows that go left, as bits
@@ -98,14 +113,14 @@ struct Findings {
     }
 };
 
-// Of one column in one node, by the number of rows on the left less one (mean_scans.hpp).
+// Of one column in one node, by the number of rows on the left less one (search/mean_filter.hpp).
 struct RunningSums {
     std::vector<double> sums;
     std::vector<double> inverses;  // of the product of both sides' rows; NaN behind the last cut
     size_t n_rows = 0;             // that the inverses are for
 };
 
-// A category in a node: the sum of its rows' targets and how many they are (mean_categories.hpp).
+// A category in a node: the sum of its rows' targets and how many they are (search/float_categories.hpp).
 struct MeanCategory {
     double sum = 0, count = 0, mean = 0;
     uint32_t code = 0;
@@ -115,14 +130,14 @@ struct MeanCategory {
 template <class Slot>
 struct Scratch {
     std::vector<Slot> left, right, moved, missing, zero;
-    std::vector<Slot> histogram;  // (code, slot); all zero between searches
-    std::vector<int64_t> histogram_rows;  // per code
+    Histogram<Slot> histogram;  // of one column, (code, slot); all zero between searches
+    std::vector<int64_t> histogram_rows;  // per code, the same
     std::vector<int64_t> scaled;
     std::vector<int64_t> counts;  // per class; all zero between searches
     std::vector<uint64_t> pairs;  // code << 32 | row
     std::vector<uint32_t> spare;
     RunningSums sums;
-    SmallMemory small;
+    ComparedMemory compared;
     std::vector<MeanCategory> mean_categories;
     std::vector<uint32_t> present;  // categories in the node,
     std::vector<uint32_t> rare;  // those that go together,
@@ -141,9 +156,13 @@ struct Scratch {
 
 template <class Slot>
 void reserve_histogram(Scratch<Slot>& scratch, size_t n_codes, size_t width) {
-    if (scratch.histogram.size() < (n_codes + 1) * width)
-        scratch.histogram.resize((n_codes + 1) * width, Slot(0));
+    scratch.histogram.reserve_zeros((n_codes + 1) * width);
     if (scratch.histogram_rows.size() < n_codes + 1) scratch.histogram_rows.resize(n_codes + 1, 0);
+}
+template <class Slot>
+void clear_histogram(Scratch<Slot>& scratch, size_t n_codes, size_t width) {
+    std::fill_n(scratch.histogram.cells(), (n_codes + 1) * width, Slot(0));
+    std::fill_n(scratch.histogram_rows.begin(), n_codes + 1, 0);
 }
 
 // What is not on the left is on the right.
@@ -169,7 +188,7 @@ inline bool can_reach_gini(const NodeView<ClassStats<int64_t>>& node, const int6
 inline bool can_reach_entropy(const NodeView<ClassStats<int64_t>>& node, const int64_t* left,
                               double floor) {
     const Logarithms& logs = node.stats.logs;
-    double gain = node.parent_entropy + node.margin;
+    double gain = node.filter.parent_entropy + node.filter.margin;
     int64_t weight_left = 0, weight_right = 0;
     for (size_t k = 0; k < node.stats.width(); ++k) {
         int64_t right = node.totals.slots[k] - left[k];
@@ -180,19 +199,20 @@ inline bool can_reach_entropy(const NodeView<ClassStats<int64_t>>& node, const i
     gain -= of_weights;
     if (node.rules.criterion == Criterion::entropy) return !(gain < floor);
     double information = logs.times_log_float64(weight_left + weight_right) - of_weights;
-    information = (information - node.margin) * (1 - kSlack);
+    information = (information - node.filter.margin) * (1 - kSlack);
     return floor <= 0 || information <= 0 || !(gain < floor * information);
 }
 
 // Can a candidate reach the best so far? A glance in float64 that says no only where that is sure.
 // (MAGIC Gamma, entropy: 1.4 times as fast a growth.)
+inline bool can_reach(const NodeView<ClassStats<int64_t>>& node, const int64_t* left,
+                      double floor) {
+    if (!node.filter.has_glance) return true;
+    return node.rules.criterion == Criterion::gini ? can_reach_gini(node, left, floor)
+                                                   : can_reach_entropy(node, left, floor);
+}
 template <class Stats>
-bool can_reach(const NodeView<Stats>& node, const typename Stats::Slot* left, double floor) {
-    if constexpr (std::is_same_v<Stats, ClassStats<int64_t>>) {
-        if (!node.has_glance) return true;
-        return node.rules.criterion == Criterion::gini ? can_reach_gini(node, left, floor)
-                                                       : can_reach_entropy(node, left, floor);
-    }
+bool can_reach(const NodeView<Stats>&, const typename Stats::Slot*, double) {
     return true;
 }
 

@@ -6,7 +6,7 @@
 namespace treefold {
 
 // add_missing(...) first, then for each value next_value(code) and additions to left(), then finish().
-// This is the scan that decides; the scans in kernels.hpp only leave out what cannot win.
+// This is the scan that decides; the filters of search/ only leave out what cannot win.
 template <class Stats>
 class NumericScan {
 public:

@@ -8,6 +8,9 @@
 
 namespace treefold {
 
+// fastest: filters in float64 leave out what cannot win. exact: none does, for tests that compare the two.
+enum class Search : uint8_t { fastest, exact };
+
 struct Rules {
     Criterion criterion = Criterion::gini;
     int64_t max_depth = INT32_MAX;
@@ -23,6 +26,7 @@ struct Rules {
     uint64_t seed = 0;
     uint64_t tree = 0;
     std::vector<double> class_multipliers;  // empty: none
+    Search search = Search::fastest;
 };
 
 }  // namespace treefold

@@ -20,6 +20,7 @@ public:
     using Slot = Sum;
     static constexpr bool is_classification = true;
     static constexpr bool serves_groups = true;
+    static constexpr bool kCounts = std::is_same_v<Sum, int64_t>;  // are sums plain integers?
     using Totals = Sums<ShortLine<Slot>>;
     struct Context {
         int64_t shift = 0;  // slots are divided by 2^shift to have kClassBits

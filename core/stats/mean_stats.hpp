@@ -18,6 +18,7 @@ public:
     static constexpr bool is_classification = false;
     // Sums of members that go on together were no faster than one member at a time, for any table.
     static constexpr bool serves_groups = false;
+    static constexpr bool kCounts = false;
     using Totals = Sums<std::array<Slot, 2>>;
     struct Context {
         int exponent = 0;  // keeps the qualities of very wide numbers within float64
@@ -41,8 +42,10 @@ public:
     // Without weights and with short numbers, products are read off y, and 128 bits hold all of quality().
     bool is_short() const { return products.empty(); }
 
+    int64_t short_product(uint32_t row) const { return static_cast<int64_t>(y[row] * unit); }
+
     Slot product(uint32_t row) const {
-        return is_short() ? Slot(static_cast<int64_t>(y[row] * unit)) : products[row];
+        return is_short() ? Slot(short_product(row)) : products[row];
     }
     void add(uint32_t row, Slot* slots) const {
         slots[0] += product(row);
@@ -52,7 +55,7 @@ public:
         Totals totals{static_cast<int64_t>(rows.size()), {}};
         if (is_short() && unit_bits + std::bit_width(rows.size()) <= 63) {
             int64_t sum = 0;
-            for (uint32_t row : rows) sum += static_cast<int64_t>(y[row] * unit);
+            for (uint32_t row : rows) sum += short_product(row);
             totals.slots[0] = Slot(sum);
             return totals;
         }

@@ -77,6 +77,7 @@ concept Statistics = requires(const S& stats, uint32_t row, typename S::Slot* sl
     {
         S::serves_groups
     } -> std::convertible_to<bool>;  // do members that go on together share sums?
+    { S::kCounts } -> std::convertible_to<bool>;  // are they searched by counting rows of classes?
     { stats.width() } -> std::same_as<size_t>;  // slots
     { stats.counts_rows() } -> std::same_as<bool>;  // does every row weigh one?
     stats.add(row, slots);

@@ -87,6 +87,7 @@ class Rules:
     """How one tree grows. Every field is validated by the caller."""
 
     criterion: str  # "gini" | "entropy" | "gain_ratio" | "squared_error"
+    search: str  # "fastest" | "exact": without filters, for tests
     max_depth: int  # 2**31 - 1: unlimited
     min_samples_split: int
     min_samples_leaf: int

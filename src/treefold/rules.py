@@ -29,6 +29,7 @@ PATH_PARAMETERS = (
     "ccp_alpha",
 )
 UNLIMITED_DEPTH = 2**31 - 1
+SEARCH = "fastest"  # or "exact", without filters in floating point: tests compare the two
 _LARGEST = 2**31 - 1
 _NOT_ADDITIVE = {
     "absolute_error": "medians",
@@ -195,6 +196,7 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     rules.max_features = _count_features(estimator.max_features, n_columns)
     rules.min_impurity = float(estimator.min_impurity)
     rules.tree = 0
+    rules.search = SEARCH
     rules.class_multipliers = target.multipliers
     rules.seed = 0
     if rules.max_features < n_columns:  # otherwise nothing is drawn

@@ -6,58 +6,56 @@
 //               sums decide
 //
 // Such nodes need no kept order, so none is divided for them, and no jump depends on the data until all columns are
-// added up (kin8nm: 1.3 times as fast a growth). Needs unit weights and no missing values: see tiny_rows().
+// added up (kin8nm: 1.3 times as fast a growth). Needs unit weights and no missing values: see most_rows_at_once().
 #pragma once
 
 #include <array>
 
-#include "search/kernels.hpp"
+#include "search/mean_filter.hpp"
 
 namespace treefold {
 
-inline constexpr size_t kSmallRows = 16;
-
-class SmallSearch {
+class ComparedRows {
 public:
     using Stats = MeanStats<2>;
 
-    SmallSearch(const Table& table, const NodeView<Stats>& node, SmallMemory& memory,
-                Findings& findings)
+    ComparedRows(const Table& table, const NodeView<Stats>& node, ComparedMemory& memory,
+                 Findings& findings)
         : table_(table), node_(node), memory_(memory), findings_(findings) {
         std::copy(node.rows.begin(), node.rows.end(), rows_.begin());
         prepare_values();
         prepare_inverses();
     }
 
-    // exact(column) searches a column with three or more categories.
-    template <class Exact>
-    void run(Exact&& exact) {
+    // alone(column) searches a column with three or more categories.
+    template <class Alone>
+    void run(Alone&& alone) {
         switch (node_.rows.size()) {
-            case 3: return run_rows<3>(exact);
-            case 4: return run_rows<4>(exact);
-            case 5: return run_rows<5>(exact);
-            case 6: return run_rows<6>(exact);
-            case 7: return run_rows<7>(exact);
-            case 8: return run_rows<8>(exact);
+            case 3: return run_rows<3>(alone);
+            case 4: return run_rows<4>(alone);
+            case 5: return run_rows<5>(alone);
+            case 6: return run_rows<6>(alone);
+            case 7: return run_rows<7>(alone);
+            case 8: return run_rows<8>(alone);
             case 9:
-            case 10: return run_rows<10>(exact);
+            case 10: return run_rows<10>(alone);
             case 11:
-            case 12: return run_rows<12>(exact);
+            case 12: return run_rows<12>(alone);
             case 13:
-            case 14: return run_rows<14>(exact);
-            default: return run_rows<16>(exact);
+            case 14: return run_rows<14>(alone);
+            default: return run_rows<16>(alone);
         }
     }
 
 private:
-    using Codes = SmallMemory::Codes;
-    using Grouping = SmallMemory::Grouping;
+    using Codes = ComparedMemory::Codes;
+    using Grouping = ComparedMemory::Grouping;
 
     // A value has 24 bits and is at most 1; adding up to sixteen of them loses less than 2^-16. The mean in float64
     // is off by 2^-52 of itself at most, once per row.
     void prepare_values() {
         double largest = 0.0;
-        std::array<double, kSmallRows> exact;
+        std::array<double, kComparedRows> exact;
         MeanStep step = step_of(node_);
         for (size_t k = 0; k < node_.rows.size(); ++k) {
             exact[k] = step(rows_[k]);
@@ -66,8 +64,9 @@ private:
         for (size_t k = 0; k < node_.rows.size(); ++k)
             values_[k] = static_cast<float>(exact[k] * (1.0 / largest));
         constexpr double kRounding = 1.0 / (1 << 15), kMeanRounding = 1.0 / (int64_t{1} << 47);
-        error_ = static_cast<float>(kRounding + kMeanRounding * (std::fabs(node_.mean) / largest));
-        unit_ = largest * largest * node_.scale;
+        error_ = static_cast<float>(kRounding +
+                                    kMeanRounding * (std::fabs(node_.filter.mean) / largest));
+        unit_ = largest * largest * node_.filter.scale;
     }
 
     // One over the rows of either side, by the rows on the left; NaN, which passes no test, where a side is too small.
@@ -82,8 +81,8 @@ private:
     }
 
     // N: lanes in use. The last one may lack a row: it has the highest code, so its cut has nobody on the right.
-    template <int N, class Exact>
-    void run_rows(Exact&& exact) {
+    template <int N, class Alone>
+    void run_rows(Alone&& alone) {
         constexpr size_t kHalves = N > 8 ? 2 : 1;
         size_t n_columns = table_.columns.size();
         memory_.reserve(n_columns);
@@ -95,7 +94,7 @@ private:
             std::array<FloatLanes, 2>& upper = memory_.upper[at];
             if (column.is_categorical && has_three_values(codes)) {
                 for (size_t half = 0; half < kHalves; ++half) upper[half] = FloatLanes{} - 1.0f;
-                exact(at);
+                alone(at);
             } else {
                 add_up<N>(codes, upper, floor);
             }
@@ -202,7 +201,7 @@ private:
     double exact_quality(uint32_t left) {
         auto n_left = static_cast<int64_t>(std::popcount(left)),
              n_right = node_.totals.rows - n_left;
-        if (node_.is_exact) {
+        if (node_.filter.is_exact) {
             MeanStep step = step_of(node_);
             double d = 0.0;
             for (; left != 0; left &= left - 1) d += step(rows_[std::countr_zero(left)]);
@@ -235,13 +234,33 @@ private:
 
     const Table& table_;
     const NodeView<Stats>& node_;
-    SmallMemory& memory_;
+    ComparedMemory& memory_;
     Findings& findings_;
-    std::array<uint32_t, kSmallRows> rows_{};
-    std::array<float, kSmallRows> values_{};
+    std::array<uint32_t, kComparedRows> rows_{};
+    std::array<float, kComparedRows> values_{};
     std::array<FloatLanes, 2> inverses_;
     float error_ = 0, floor_ = 0;
     double unit_ = 1.0;  // what a quality of 1 stands for
+};
+
+// Which statistics have rows compared: those of members that count alike, with numbers on a grid.
+template <class Stats>
+struct RowComparison {
+    static bool serves(const Stats&) { return false; }
+    template <class Alone>
+    static void run(const Table&, const NodeView<Stats>&, Scratch<typename Stats::Slot>&, Findings&,
+                    Alone&&) {}
+};
+template <>
+struct RowComparison<MeanStats<2>> {
+    using Stats = MeanStats<2>;
+    static bool serves(const Stats& stats) { return stats.is_unit() && stats.unit != 0.0; }
+    // alone(column) searches a column with three or more categories.
+    template <class Alone>
+    static void run(const Table& table, const NodeView<Stats>& node, Scratch<Stats::Slot>& scratch,
+                    Findings& findings, Alone&& alone) {
+        ComparedRows(table, node, scratch.compared, findings).run(alone);
+    }
 };
 
 }  // namespace treefold

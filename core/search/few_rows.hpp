@@ -1,38 +1,22 @@
 // Nodes of two or three rows: a split singles out one row, so a glance at the codes of each column is enough.
 //
 // Half of the inner nodes of a full regression tree are such. They need no kept order, so none is divided for them
-// (kin8nm: 1.2 times as fast a growth). Only where no column asks for more: see tiny_rows().
+// (kin8nm: 1.2 times as fast a growth). Only where no column asks for more: see most_rows_at_once().
 #pragma once
 
 #include <array>
 #include <optional>
 
-#include "search/rows.hpp"
-#include "search/small.hpp"
+#include "search/layout.hpp"
 #include "split/findings.hpp"
 
 namespace treefold {
 
-// The largest node that TinySearch or SmallSearch serves: 0, 2, 3 or kSmallRows rows.
 template <class Stats>
-size_t tiny_rows(const Table& table, const Rules& rules, const Stats& stats) {
-    if (rules.max_features < table.columns.size() || rules.min_weight_leaf > 0.0) return 0;
-    bool is_small = false;
-    if constexpr (std::is_same_v<Stats, MeanStats<2>>)
-        is_small = stats.is_unit() && stats.unit != 0.0 && table.n_rows < INT32_MAX;
-    size_t largest = is_small ? kSmallRows : 3;
-    for (const Column& column : table.columns) {
-        if (column.is_sparse || column.has_missing) return 0;
-        if (column.is_categorical && !is_small) largest = 2;
-    }
-    return largest;
-}
-
-template <class Stats>
-class TinySearch {
+class FewRows {
 public:
     using Slot = typename Stats::Slot;
-    TinySearch(const Table& table, const NodeView<Stats>& node, Scratch<Slot>& scratch)
+    FewRows(const Table& table, const NodeView<Stats>& node, Scratch<Slot>& scratch)
         : table_(table), node_(node), scratch_(scratch) {}
 
     Split run() {

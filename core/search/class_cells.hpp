@@ -1,25 +1,45 @@
-// Histograms of classes (few.hpp): what a group of rows with one code adds up to, and the cuts between groups.
+// Cells of classes (few_columns.hpp): how many rows of one code have each class, and the cuts between such lines.
 //
-// Classes are renumbered to labels, those that the node has. Counts stand in lines of one entry per label and
-// are added up four labels at a time.
+// Classes are renumbered to labels, those that the node has. Counts stand in lines of one cell per label and
+// are added up four labels at a time. The cuts are for gini; other criteria are decided by the exact scans of the same lines.
 #pragma once
 
 #include <cstring>
 
-#include "search/kernels.hpp"
+#include "search/class_filter.hpp"
 #include "search/two_class_lines.hpp"
 
 namespace treefold {
 
-class ClassGroups {
+class ClassCells {
 public:
     using Stats = ClassStats<int64_t>;
-    using Entry = uint32_t;  // (code, label): rows
-    static constexpr bool serves_categories = true;
+    using Cell = uint32_t;  // (code, label): rows, or how often these count
+    static constexpr bool kHasCutFilter = true;
+
+    // Rows that count alike, or whole numbers of times.
+    static bool serves(const NodeView<Stats>& node) {
+        return node.rules.search == Search::fastest &&
+               (node.stats.is_unit() || node.filter.counts != nullptr);
+    }
+    // Of members whose histograms are kept: cells of a line.
+    static bool serves(const Stats& stats, const Rules& rules) {
+        bool counts = stats.counts && stats.multipliers.empty() &&
+                      rules.criterion == Criterion::gini && rules.min_weight_leaf <= 0.0 &&
+                      rules.min_samples_leaf <= 1;
+        return rules.search == Search::fastest && (stats.is_unit() || counts);
+    }
+    static size_t n_kept_cells(const Stats& stats) { return stats.width(); }
 
     size_t stride() const { return totals_.size(); }
+    // Do lines tell how many rows they are of? Where rows count several times they do not.
+    bool knows_rows() const { return !is_counted_; }
 
-    // all_classes: labels are the classes themselves, as in kept histograms.
+    // To read histograms that the node has kept: labels are the classes themselves.
+    void prepare_kept(const NodeView<Stats>& node) {
+        prepare_labels(node, true);
+        is_counted_ = node.filter.counts != nullptr;
+    }
     void prepare_labels(const NodeView<Stats>& node, bool all_classes) {
         label_of_.resize(node.totals.slots.size());
         class_of_.clear();
@@ -40,40 +60,69 @@ public:
         for (size_t k : classes) totals_.push_back(node.totals.slots[k]);
         prepare_lanes();
     }
+    // To count the node's rows.
     void prepare(const NodeView<Stats>& node) {
         prepare_labels(node, false);
         labels_.resize(node.rows.size());
         for (size_t i = 0; i < node.rows.size(); ++i)
             labels_[i] = label_of_[static_cast<size_t>(node.stats.classes[node.rows[i]])];
-        is_counted_ = node.counts != nullptr;
+        is_counted_ = node.filter.counts != nullptr;
         if (!is_counted_) return;
         counts_.resize(node.rows.size());
-        for (size_t i = 0; i < node.rows.size(); ++i) counts_[i] = node.counts[node.rows[i]];
+        for (size_t i = 0; i < node.rows.size(); ++i) counts_[i] = node.filter.counts[node.rows[i]];
     }
 
     std::span<const uint32_t> labels() const { return labels_; }
     std::span<const int64_t> totals() const { return totals_; }
 
-    // Where in a line row i counts, and what.
-    uint32_t base(size_t i) const { return labels_[i]; }
+    void fill(Histogram<Cell>& histogram, const HistogramLayout& layout, CodeRows codes,
+              std::span<const uint32_t> rows) const {
+        auto row_at = [rows](size_t i) -> size_t { return rows[i]; };
+        auto label_at = [labels = labels_.data()](size_t i) { return labels[i]; };
+        if (!is_counted_)
+            return histogram.fill_alike(0, layout, codes, rows.size(), row_at, label_at,
+                                        [](Cell* cell) { ++*cell; });
+        histogram.fill(0, layout, codes, rows.size(), row_at, label_at, [this](size_t i) {
+            return [count = counts_[i]](Cell* cell) { *cell += count; };
+        });
+    }
+    // One column: run(add), where add(i, line) adds row i.
     template <class Run>
-    void with_rows(Run&& run) const {
+    void with_adding(Run&& run) const {
         if (is_counted_)
-            run([this](size_t i) { return counts_[i]; });
+            run([this](size_t i, Cell* line) { line[labels_[i]] += counts_[i]; });
         else
-            run([](size_t) { return Entry{1}; });
-    }
-    static void add(Entry* entry, Entry count) { *entry += count; }
-
-    bool is_used(const Entry* line) const {
-        return std::any_of(line, line + stride(), [](Entry count) { return count != 0; });
+            run([this](size_t i, Cell* line) { ++line[labels_[i]]; });
     }
 
-    // Cuts between the groups of the given codes, which ascend; line_at(k): the line of code k of them. Groups of no
-    // row are skipped.
+    // Kept histograms: rows of a node by (column, code, class), of the few-valued columns first .. last - 1.
+    static void fill_kept(Histogram<Cell>& histogram, const Plan& plan, const Stats& stats,
+                          std::span<const uint32_t> rows, size_t first, size_t last) {
+        HistogramLayout layout = plan.few_layout(first, last, stats.width());
+        size_t begin = plan.few_starts[first] * stats.width();
+        auto row_at = [rows](size_t i) -> size_t { return rows[i]; };
+        auto class_at = [rows, classes = stats.classes.data()](size_t i) {
+            return static_cast<uint32_t>(classes[rows[i]]);
+        };
+        if (!stats.counts)
+            return histogram.fill_alike(begin, layout, plan.few_codes_from(first), rows.size(),
+                                        row_at, class_at, [](Cell* cell) { ++*cell; });
+        histogram.fill(begin, layout, plan.few_codes_from(first), rows.size(), row_at, class_at,
+                       [rows, counts = stats.counts->data()](size_t i) {
+                           return [count = counts[rows[i]]](Cell* cell) { *cell += count; };
+                       });
+    }
+
+    bool is_used(const Cell* line) const {
+        return std::any_of(line, line + stride(), [](Cell count) { return count != 0; });
+    }
+
+    // Cuts between the lines of the given codes, which ascend; line_at(k): the line of code k of them. Lines of no
+    // row are skipped. False: the criterion asks for the exact scan.
     template <class LineAt>
-    void scan_cuts(const NodeView<Stats>& node, uint32_t column, std::span<const uint32_t> codes,
+    bool scan_cuts(const NodeView<Stats>& node, uint32_t column, std::span<const uint32_t> codes,
                    LineAt&& line_at, Findings& findings) {
+        if (!node.filter.serves) return false;
         if (stride() == 2)
             scan_two(node, column, codes, line_at, findings);
         else if (total_lanes_.size() == 1)
@@ -82,14 +131,19 @@ public:
             scan_more<2>(node, column, codes, line_at, findings);
         else
             scan_more<0>(node, column, codes, line_at, findings);
+        return true;
     }
 
-    // Cuts of columns first .. last - 1 of the plan's few columns, numeric and without missing rows, by two labels. lines: of
+    // Can the cuts of many columns be rated at once?
+    bool rates_columns(const NodeView<Stats>& node) const {
+        return stride() == 2 && node.filter.serves;
+    }
+    // Those of columns first .. last - 1 of the plan's few columns, numeric and without missing rows. lines: of
     // all of them.
     void scan_columns(const NodeView<Stats>& node, const Plan& plan, size_t first, size_t last,
-                      const Entry* lines, Findings& findings) {
+                      const Cell* lines, Findings& findings) {
         size_t begin = plan.few_starts[first], n_lines = plan.few_starts[last] - begin;
-        double n = node.weight, base = node.squares / n;
+        double n = node.filter.weight, base = node.filter.squares / n;
         double best = two_class_lines_.rate(
             {lines, 2 * n_lines}, plan.few_lines.subspan(begin, n_lines),
             static_cast<uint32_t>(first),
@@ -105,13 +159,15 @@ public:
         });
     }
 
-    // Can a division of the groups in two reach the best so far? None is better than the division into all groups: the
+    // Can a division of the lines in two reach the best so far? None is better than the division into all of them: the
     // quality is convex. (Connect-4, categories: 1.2 times as fast a growth.)
     template <class LineAt>
-    bool can_reach(size_t n_groups, LineAt&& line_at, double floor) const {
+    bool can_reach(const NodeView<Stats>& node, size_t n_groups, LineAt&& line_at,
+                   double floor) const {
+        if (!node.filter.serves) return true;
         double bound = 0;
         for (size_t k = 0; k < n_groups; ++k) {
-            const Entry* line = line_at(k);
+            const Cell* line = line_at(k);
             double squares = 0, rows = 0;
             for (size_t label = 0; label < stride(); ++label) {
                 double count = line[label];
@@ -123,11 +179,17 @@ public:
         return bound * (1 + kSlack) >= floor;
     }
 
-    // Hands a category (or the missing rows) to the exact scan; returns its rows.
-    int64_t give(const Entry* line, int64_t* slots) const {
+    template <class LineAt>
+    static bool scan_categories(const NodeView<Stats>&, uint32_t, const Column&,
+                                std::span<const uint32_t>, LineAt&&, Scratch<int64_t>&, Findings&) {
+        return false;
+    }
+
+    // Hands a line to the exact scans: adds it to slots, and returns its rows.
+    int64_t give(const Cell* line, int64_t* slots) const {
         int64_t rows = 0;
         for (size_t k = 0; k < stride(); ++k) {
-            slots[class_of_[k]] = line[k];
+            slots[class_of_[k]] += line[k];
             rows += line[k];
         }
         return rows;
@@ -138,8 +200,8 @@ private:
     template <class LineAt>
     void scan_two(const NodeView<Stats>& node, uint32_t column, std::span<const uint32_t> codes,
                   LineAt&& line_at, Findings& findings) {
-        double n1 = static_cast<double>(totals_[1]), squares = node.squares;
-        SumTest test{node.weight, 0.0, 0.0};
+        double n1 = static_cast<double>(totals_[1]), squares = node.filter.squares;
+        SumTest test{node.filter.weight, 0.0, 0.0};
         auto update_limit = [&] {
             test.limit = (findings.floor * (1 - kSlack) - squares / test.n) * test.n / 2;
         };
@@ -148,7 +210,7 @@ private:
         int64_t n_left = 0, ones = 0;
         uint32_t previous = 0;
         for (size_t k = 0; k < codes.size(); ++k) {
-            const Entry* line = line_at(k);
+            const Cell* line = line_at(k);
             int64_t n_added = int64_t{line[0]} + line[1];
             if (n_added == 0) continue;
             double left = static_cast<double>(n_left);
@@ -166,7 +228,7 @@ private:
     }
 
     // The cut behind a line of one column, with a row behind it.
-    void decide_line(const NodeView<Stats>& node, uint32_t column, const Entry* lines, size_t at,
+    void decide_line(const NodeView<Stats>& node, uint32_t column, const Cell* lines, size_t at,
                      Findings& findings) {
         auto is_empty = [lines](size_t k) { return (lines[2 * k] | lines[2 * k + 1]) == 0; };
         if (is_empty(at)) return;  // the same cut as before
@@ -186,11 +248,11 @@ private:
         Lanes own[N == 0 ? 1 : N];
         Lanes* left = N == 0 ? left_lanes_.data() : own;
         std::fill_n(left, n_lanes, Lanes{});
-        double n = node.weight, n_left = 0, smallest = smallest_side(node);
+        double n = node.filter.weight, n_left = 0, smallest = smallest_side(node);
         double limit = findings.floor * (1 - kSlack);
         uint32_t previous = 0;
         for (size_t k = 0; k < codes.size(); ++k) {
-            const Entry* line = line_at(k);
+            const Cell* line = line_at(k);
             Lanes added{}, a{}, b{};
             for (size_t v = 0; v < n_lanes; ++v) added += load(line, v);
             double n_added = sum_lanes(added);
@@ -224,7 +286,7 @@ private:
         bool is_last = v + 1 == total_lanes_.size();
         return is_last && stride() > 4 ? stride() - 4 : 4 * v;
     }
-    Lanes load(const Entry* line, size_t v) const {
+    Lanes load(const Cell* line, size_t v) const {
         if (stride() < 4)
             return Lanes{static_cast<double>(line[0]), static_cast<double>(line[1]),
                          static_cast<double>(line[2]), 0.0};

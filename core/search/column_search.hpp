@@ -1,81 +1,50 @@
-// The best split of one column in one node, by the cheapest of several ways to list rows by code:
+// The best split of one column in one node, by the way that the plan says:
 //
-//   ordered     many codes: the kept order, a stretch per node
-//   histogram   few codes against rows: one slot row per code
+//   order       many codes: the kept order, a stretch per node
+//   codes       few codes against rows: one line of slots per code
 //   sorted      few rows against codes, or no order kept: the rows of the node are sorted
-//   listed      sparse: the rows that are not zero, kept in order, and all others at zero
-//   looked up   sparse, no order kept: the paper's choice of binary search or look-up finds the listed rows
+//   list        sparse: the rows that are not zero, kept in order, and all others at zero
+//   looked_up   sparse, no order kept: the paper's choice of binary search or look-up finds the listed rows
 //
-// All feed the same exact scans (numeric.hpp, categorical.hpp). The kernels of kernels.hpp go first where they
-// apply: they find in float64 what can win.
+// All feed the same exact scans (numeric.hpp, categorical.hpp). Filters go first where they serve (filter.hpp).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "search/few.hpp"
-#include "search/kernels.hpp"
-#include "search/mean_categories.hpp"
-#include "search/rows.hpp"
-#include "split/categorical.hpp"
-#include "split/findings.hpp"
-#include "split/numeric.hpp"
+#include "search/few_columns.hpp"
 
 namespace treefold {
 
 template <class Stats>
-class Search {
+class ColumnSearch {
 public:
     using Slot = typename Stats::Slot;
 
-    Search(const Layout& layout, const NodeView<Stats>& node, Scratch<Slot>& scratch,
-           Findings& findings)
-        : layout_(layout), node_(node), scratch_(scratch), findings_(findings) {}
+    explicit ColumnSearch(const SearchJob<Stats>& job)
+        : layout_(job.layout), node_(job.node), scratch_(job.scratch), findings_(job.findings),
+          ways_(job.ways) {}
 
-    // A column that every node searches. Returns whether it has more than one value here.
-    bool column(uint32_t at) {
+    // A column that is not a list. Returns whether it has more than one value here.
+    bool run(uint32_t at) {
         bool is_ordered = layout_.order_of[at] >= 0;
-        return column(at, is_ordered ? layout_.order(at, node_.begin, node_.end)
-                                     : std::span<const uint32_t>{});
+        return run(at, is_ordered ? layout_.order(at, node_.begin, node_.end)
+                                  : std::span<const uint32_t>{});
     }
     // The same with the order of its rows, if it is an ordered column.
-    bool column(uint32_t at, std::span<const uint32_t> words) {
+    bool run(uint32_t at, std::span<const uint32_t> words) {
         const Column& column = layout_.table->columns[at];
-        if (column.is_sparse) return looked_up(at, column);
-        if (layout_.order_of[at] >= 0)
-            return column.codes.with(
-                [&](auto* codes) { return ordered(at, column, codes, words); });
-        if (column.is_categorical || column.n_codes <= kHistogramShare * node_.rows.size())
-            return column.codes.with([&](auto* codes) { return histogram(at, column, codes); });
+        Way way = layout_.way_of(at, node_.rows.size());
+        if (way == Way::looked_up) return looked_up(at, column);
         return column.codes.with([&](auto* codes) {
-            scratch_.pairs.clear();
-            for (uint32_t row : node_.rows)
-                scratch_.pairs.push_back(uint64_t{codes[row]} << 32 | row);
-            std::sort(scratch_.pairs.begin(), scratch_.pairs.end());
-            return sorted_pairs(at, column, 0);
+            if (way == Way::order) return ordered(at, column, codes, words);
+            if (way == Way::codes) return by_code(at, column, codes);
+            return sorted(at, column, codes);
         });
     }
 
-    // Columns first .. last - 1 of layout.few_columns; kept: the node's histograms, if it has any.
-    void few(typename FewSearchOf<Stats>::Type& together, size_t first, size_t last,
-             const Words& kept) {
-        auto exact = [&](uint32_t at) { column(at); };
-        if constexpr (!std::is_same_v<typename FewSearchOf<Stats>::Type, void*>) {
-            if constexpr (Stats::is_classification) {
-                if (!kept.empty())
-                    return together.search_kept({layout_, node_, scratch_, findings_}, first, last,
-                                                kept.data(), exact);
-            }
-            if (node_.has_kernel) {
-                together.search({layout_, node_, scratch_, findings_}, first, last, exact);
-                return;
-            }
-        }
-        for (size_t k = first; k < last; ++k) exact(layout_.few_columns[k]);
-    }
-
     // A sparse column whose listed rows are kept in order.
-    bool stretch(const Stretch& stretch) {
+    bool run(const Stretch& stretch) {
         const Column& column = layout_.table->columns[stretch.column];
         size_t n_listed = stretch.end - stretch.begin;
         std::span<const uint32_t> words(layout_.listed_words.data() + stretch.begin, n_listed);
@@ -87,16 +56,26 @@ public:
                       column.zero_code,
                       n_listed < node_.rows.size()};
         if (codes.back() != column.missing_code() &&
-            scan_list_in_float64(node_, list, scratch_, findings_))
+            Filter<Stats>::scan(node_, list, scratch_, findings_)) {
+            ways_.add(Way::filtered_list);
             return list.has_zero || codes.front() != codes.back();
+        }
+        ways_.add(Way::list);
         scratch_.pairs.clear();
         for (size_t k = 0; k < n_listed; ++k)
             scratch_.pairs.push_back(uint64_t{codes[k]} << 32 | words[k] >> layout_.class_bits);
-        return sorted_pairs(stretch.column, column, node_.rows.size() - scratch_.pairs.size());
+        return scan_pairs(stretch.column, column, node_.rows.size() - scratch_.pairs.size());
     }
 
 private:
-    static constexpr size_t kHistogramShare = 4;
+    template <class Code>
+    bool sorted(uint32_t at, const Column& column, const Code* codes) {
+        ways_.add(Way::sorted);
+        scratch_.pairs.clear();
+        for (uint32_t row : node_.rows) scratch_.pairs.push_back(uint64_t{codes[row]} << 32 | row);
+        std::sort(scratch_.pairs.begin(), scratch_.pairs.end());
+        return scan_pairs(at, column, 0);
+    }
 
     template <class Code>
     bool ordered(uint32_t at, const Column& column, const Code* codes,
@@ -105,8 +84,11 @@ private:
         auto code_at = [&](size_t k) { return static_cast<uint32_t>(codes[words[k] >> bits]); };
         bool has_missing = column.has_missing && code_at(words.size() - 1) == column.missing_code();
         OrderView<Code> order{at, words, bits, codes};
-        if (!has_missing && scan_in_float64(node_, order, scratch_, findings_))
+        if (!has_missing && Filter<Stats>::scan(node_, order, scratch_, findings_)) {
+            ways_.add(Way::filtered_order);
             return code_at(0) != code_at(words.size() - 1);
+        }
+        ways_.add(Way::order);
         size_t n_present = words.size();
         NumericScan<Stats> scan(node_, at, column.n_codes, scratch_, findings_);
         if (has_missing)
@@ -123,23 +105,23 @@ private:
     }
 
     template <class Code>
-    bool histogram(uint32_t at, const Column& column, const Code* codes) {
-        if constexpr (std::is_same_v<Stats, MeanStats<2>>) {
-            if (column.is_categorical && MeanCategories::serves(node_, column))
-                return MeanCategories(node_, at, column.n_codes, scratch_.mean_categories,
-                                      findings_)
-                    .run(codes);
-        }
+    bool by_code(uint32_t at, const Column& column, const Code* codes) {
+        if (column.is_categorical)
+            if (std::optional<bool> varies = FloatCategories<Stats>::run(
+                    node_, at, column, codes, scratch_.mean_categories, findings_)) {
+                ways_.add(Way::float_categories);
+                return *varies;
+            }
+        ways_.add(Way::codes);
         size_t width = node_.stats.width();
         reserve_histogram(scratch_, column.n_codes, width);
         for (uint32_t row : node_.rows) {
-            node_.stats.add(row, scratch_.histogram.data() + codes[row] * width);
+            node_.stats.add(row, scratch_.histogram.cells() + codes[row] * width);
             ++scratch_.histogram_rows[codes[row]];
         }
         bool varies =
             column.is_categorical ? scan_categories(at, column) : scan_histogram(at, column);
-        std::fill_n(scratch_.histogram.begin(), (column.n_codes + 1) * width, Slot(0));
-        std::fill_n(scratch_.histogram_rows.begin(), column.n_codes + 1, 0);
+        clear_histogram(scratch_, column.n_codes, width);
         return varies;
     }
 
@@ -154,7 +136,8 @@ private:
         size_t width = node_.stats.width();
         NumericScan<Stats> scan(node_, at, column.n_codes, scratch_, findings_);
         auto add = [&](uint32_t code, Slot* slots, int64_t& rows) {
-            for (size_t k = 0; k < width; ++k) slots[k] += scratch_.histogram[code * width + k];
+            for (size_t k = 0; k < width; ++k)
+                slots[k] += scratch_.histogram.cells()[code * width + k];
             rows += scratch_.histogram_rows[code];
         };
         add(column.missing_code(), scan.missing(), scan.missing_rows);
@@ -167,7 +150,7 @@ private:
     }
 
     // scratch.pairs in order, and n_zero rows that no pair lists (sparse columns).
-    bool sorted_pairs(uint32_t at, const Column& column, size_t n_zero) {
+    bool scan_pairs(uint32_t at, const Column& column, size_t n_zero) {
         const std::vector<uint64_t>& pairs = scratch_.pairs;
         NumericScan<Stats> scan(node_, at, column.n_codes, scratch_, findings_);
         auto code_of = [](uint64_t pair) { return static_cast<uint32_t>(pair >> 32); };
@@ -207,6 +190,7 @@ private:
     // listed row tells by its position whether it is in this node.
     bool looked_up(uint32_t at, const Column& column) {
         const std::vector<uint32_t>& listed = column.listed_rows;
+        ways_.add(Way::looked_up);
         scratch_.pairs.clear();
         auto list = [&](size_t k) {
             scratch_.pairs.push_back(uint64_t{column.listed_codes[k]} << 32 | listed[k]);
@@ -227,13 +211,14 @@ private:
             }
         }
         std::sort(scratch_.pairs.begin(), scratch_.pairs.end());
-        return sorted_pairs(at, column, node_.rows.size() - scratch_.pairs.size());
+        return scan_pairs(at, column, node_.rows.size() - scratch_.pairs.size());
     }
 
     const Layout& layout_;
     const NodeView<Stats>& node_;
     Scratch<Slot>& scratch_;
     Findings& findings_;
+    WayCounts& ways_;
 };
 
 }  // namespace treefold

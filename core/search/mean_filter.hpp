@@ -1,4 +1,4 @@
-// The scan of a mean for kernels.hpp, which says when it applies.
+// The filter of means, for the squared error: of a kept order.
 #pragma once
 
 #include <bit>
@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "base/lanes.hpp"
-#include "search/order_view.hpp"
+#include "search/filter.hpp"
 
 namespace treefold {
 
 // Regression. With d the sum of y - mean on the left, the quality of a cut is n^2 d^2 / (n_l n_r). d is off by at most
-// node.error in float64; a cut stays pending if it could still be the best, and floor rises with what
+// node.filter.error in float64; a cut stays pending if it could still be the best, and floor rises with what
 // a cut surely reaches.
 //
 // Where n times the sum of the targets has at most 53 bits (whole numbers, and small nodes of any short
@@ -24,18 +24,19 @@ struct MeanStep {
     double operator()(uint32_t row) const { return factor * y[row] - mean; }
 };
 inline MeanStep step_of(const NodeView<MeanStats<2>>& node) {
-    return {node.stats.y.data(), node.factor * node.stats.unit, node.mean};
+    return {node.stats.y.data(), node.filter.factor * node.stats.unit, node.filter.mean};
 }
 inline void offer_mean(const NodeView<MeanStats<2>>& node, Pending cut, double d, double product,
                        Findings& findings) {
-    if (node.is_exact) {
+    if (node.filter.is_exact) {
         double quality = d * d / product;
         if (quality >= findings.floor)
             findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
         return;
     }
-    double scale = node.scale / product;
-    double most = std::fabs(d) + node.error, least = std::max(0.0, std::fabs(d) - node.error);
+    double scale = node.filter.scale / product;
+    double most = std::fabs(d) + node.filter.error,
+           least = std::max(0.0, std::fabs(d) - node.filter.error);
     cut.upper = most * most * scale * (1 + kSlack);
     if (cut.upper < findings.floor) return;
     findings.pending.push_back(cut);
@@ -69,7 +70,7 @@ private:
 
     bool is_legal(size_t k) const { return order_.is_legal(k, node_.rules.min_samples_leaf); }
     // What sum^2 / (n_l n_r) must reach.
-    double limit() const { return findings_.floor * (1 - kSlack) / node_.scale; }
+    double limit() const { return findings_.floor * (1 - kSlack) / node_.filter.scale; }
 
     void prepare_inverses() {
         size_t n_rows = order_.words.size(), n_padded = (n_cuts_ + kLanes - 1) / kLanes * kLanes;
@@ -98,7 +99,7 @@ private:
             return most * most * load(inverses + k);
         }
     };
-    Reach reach() const { return {memory_.inverses.data(), node_.error}; }
+    Reach reach() const { return {memory_.inverses.data(), node_.filter.error}; }
     static Lanes load(const double* numbers) {
         Lanes lanes;
         std::memcpy(&lanes, numbers, sizeof lanes);
@@ -189,6 +190,99 @@ private:
     RunningSums& memory_;
     Findings& findings_;
     size_t n_cuts_;
+};
+
+// The exact quality of pending cuts. In small nodes several columns often make the same two groups of rows:
+// equal sums have equal quality, on whichever side they stand.
+class PendingJudge {
+public:
+    using Slot = MeanStats<2>::Slot;
+    PendingJudge(const Layout& layout, const NodeView<MeanStats<2>>& node)
+        : layout_(layout), node_(node) {}
+
+    double quality(const Pending& cut) {
+        Slot left{};
+        int64_t n_left = 0;
+        layout_.table->columns[cut.column].codes.with([&](auto* codes) {
+            for (uint32_t row : node_.rows) {
+                bool is_left = codes[row] <= cut.code;
+                if (is_left) left += node_.stats.product(row);
+                n_left += is_left;
+            }
+        });
+        Slot right = node_.totals.slots[0] - left;
+        int64_t n_right = node_.totals.rows - n_left;
+        bool is_known =
+            (n_left == n_left_ && left == left_) || (n_right == n_left_ && right == left_);
+        if (is_known) return quality_;
+        n_left_ = n_left;
+        left_ = left;
+        return quality_ =
+                   node_.stats.quality({n_left, &left}, {n_right, &right}, node_.context, unused_);
+    }
+
+private:
+    const Layout& layout_;
+    const NodeView<MeanStats<2>>& node_;
+    int64_t n_left_ = -1;
+    Slot left_{};
+    double quality_ = 0;
+    std::vector<int64_t> unused_;
+};
+
+template <>
+struct Filter<MeanStats<2>> {
+    using Stats = MeanStats<2>;
+    using Node = NodeView<Stats>;
+
+    // The mean and the error bound of MeanScan, in units of the grid. A sum of n terms of at most
+    // sum |y - mean| <= sqrt(n spread) is off by less than n + 4 roundings of it, and the mean by one of its own.
+    static void prepare(Node& node, const Description& description) {
+        constexpr double kRounding = 1.0 / (int64_t{1} << 52);
+        node.filter.serves = is_filtered(node) && node.stats.unit != 0.0;
+        double n = static_cast<double>(node.n_rows());
+        if (node.stats.unit_bits + 2 * std::bit_width(node.end - node.begin) <= 53) {
+            node.filter.is_exact = true;
+            node.filter.factor = n;
+            node.filter.scale = 1.0;
+            node.filter.mean = to_double(node.totals.slots[0]);
+            return;
+        }
+        double spread =
+            Scaled{description.variance.mantissa * n, description.variance.exponent}.value(
+                -2 * node.stats.product_exponent);
+        node.filter.scale = n * n;
+        node.filter.mean = to_double(node.totals.slots[0]) / n;
+        node.filter.error =
+            kRounding * ((n + 4) * std::sqrt(n * spread) + 2 * n * std::fabs(node.filter.mean));
+    }
+    static void prepare_alone(Node& node, const Description& description) {
+        prepare(node, description);
+    }
+    static bool is_settled(const Node&, uint32_t, const Findings&) { return false; }
+    template <class Code>
+    static bool scan(const Node& node, const OrderView<Code>& order, Scratch<Stats::Slot>& scratch,
+                     Findings& findings) {
+        if (!node.filter.serves) return false;
+        MeanScan(node, order, scratch.sums, findings).run();
+        return true;
+    }
+    static bool scan(const Node&, const ListView&, Scratch<Stats::Slot>&, Findings&) {
+        return false;
+    }
+
+    // One cut that nothing can reach needs no exact sum.
+    static void resolve(const Layout& layout, const Node& node, Findings& findings) {
+        findings.drop_hopeless();
+        bool is_alone = findings.pending.size() == 1 && !findings.best.exists();
+        PendingJudge judge(layout, node);
+        for (const Pending& cut : findings.pending) {
+            double quality = is_alone ? cut.upper : judge.quality(cut);
+            if (quality < findings.best.quality) continue;
+            findings.offer(numeric_split(quality, cut.column, cut.code, cut.next_code));
+        }
+        findings.pending.clear();
+    }
 };
 
 }  // namespace treefold

@@ -16,7 +16,7 @@
 
 #include "base/memory.hpp"
 #include "base/pack.hpp"
-#include "data/table.hpp"
+#include "search/plan.hpp"
 
 namespace treefold {
 
@@ -24,51 +24,6 @@ namespace treefold {
 struct Stretch {
     uint32_t column;
     size_t begin, end;
-};
-
-// What all nodes and members have in common: which column is searched in which way.
-struct Plan {
-    const Table* table = nullptr;
-    int class_bits = 0;
-    bool keeps_orders = true;
-    size_t n_orders = 0;
-    std::span<const int32_t> order_of;  // per column: which order, or -1
-    std::span<const uint32_t>
-        few_columns;  // dense, few codes, searched together (few.hpp): numeric ones first
-    std::span<const int32_t> few_of;  // per column: which of them, or -1
-    size_t n_few_numeric = 0;
-    std::span<const uint32_t>
-        few_starts;  // where the lines of each begin in a histogram of all, and the end
-    std::span<const uint32_t> few_lines;  // per line: which of them it is of
-    std::span<const uint8_t>
-        few_codes;  // their codes, one line per row of the table, and kLinePadding
-    std::span<const uint32_t> other_columns;  // all that are neither few nor listed
-    bool has_lookups = false;  // are there sparse columns without kept lists?
-
-    const uint8_t* few_line(uint32_t row) const {
-        return few_codes.data() + size_t{row} * few_columns.size();
-    }
-};
-
-struct PlanWishes {
-    int n_classes;  // 0: regression
-    bool keeps_orders;
-    bool is_single;  // is there one member only?
-};
-
-// The memory behind a plan. Not to be moved or copied: the plan points into it.
-class PlanOwner {
-public:
-    PlanOwner(const Table& table, const PlanWishes& wishes, Workers& workers);
-    PlanOwner(const PlanOwner&) = delete;
-    PlanOwner& operator=(const PlanOwner&) = delete;
-    const Plan& plan() const { return plan_; }
-
-private:
-    Plan plan_;
-    std::vector<int32_t> order_of_, few_of_;
-    std::vector<uint32_t> few_columns_, few_starts_, few_lines_, other_columns_;
-    CodeLines lines_;  // unless the table has them
 };
 
 struct Layout : Plan {

@@ -1,10 +1,10 @@
-// Scans of classes for kernels.hpp, which says when they apply.
+// The filters of classes, for gini: of a kept order, and of the listed rows of a sparse column.
 #pragma once
 
 #include <array>
 
 #include "base/lanes.hpp"
-#include "search/order_view.hpp"
+#include "search/filter.hpp"
 
 namespace treefold {
 
@@ -15,7 +15,7 @@ class TwoClassScan {
 public:
     TwoClassScan(const NodeView<ClassStats<int64_t>>& node, Findings& findings)
         : node_(node), findings_(findings) {
-        test_.n = node.weight;
+        test_.n = node.filter.weight;
         n0_ = static_cast<double>(node.totals.slots[0]);
         n1_ = static_cast<double>(node.totals.slots[1]);
         update_limit();
@@ -25,7 +25,7 @@ public:
     void run(const OrderView<Code>& order) {
         constexpr size_t kBlock = 64;
         size_t n_rows = order.words.size();
-        if (node_.counts != nullptr) return run_counted(order);
+        if (node_.filter.counts != nullptr) return run_counted(order);
         if (n_rows <= kBlock) return scan_block(order, 0, n_rows);
         for (size_t first = 0; first < n_rows; first += kBlock) {
             size_t last = std::min(first + kBlock, n_rows);
@@ -44,7 +44,7 @@ private:
         const double steps[2] = {-n1_, n0_};
         double at = 0, n_left = 0;
         for (size_t k = 0; k + 1 < order.words.size(); ++k) {
-            double count = node_.counts[order.words[k] >> order.bits];
+            double count = node_.filter.counts[order.words[k] >> order.bits];
             at += count * steps[order.words[k] & 1];
             n_left += count;
             if (test_.is_over(at, n_left) && order.is_legal(k, node_.rules.min_samples_leaf))
@@ -86,7 +86,7 @@ private:
     }
 
     void update_limit() {
-        double base = node_.squares / test_.n;
+        double base = node_.filter.squares / test_.n;
         test_.limit = (findings_.floor * (1 - kSlack) - base) * test_.n / 2;
     }
 
@@ -110,16 +110,16 @@ public:
               Scratch<int64_t>& scratch, Findings& findings)
         : node_(node), order_(order), totals_(node.totals.slots), left_(scratch.left),
           right_(scratch.right), findings_(findings) {
-        n_ = node.weight;
+        n_ = node.filter.weight;
         left_.assign(totals_.size(), 0);
         update_limit();
     }
 
     void run() {
         size_t n_rows = order_.words.size();
-        if (node_.counts != nullptr)
+        if (node_.filter.counts != nullptr)
             return scan_block(0, n_rows - 1, [this](size_t k) {
-                return static_cast<int64_t>(node_.counts[order_.words[k] >> order_.bits]);
+                return static_cast<int64_t>(node_.filter.counts[order_.words[k] >> order_.bits]);
             });
         auto once = [](size_t) { return int64_t{1}; };
         if (totals_.size() > kFields || n_rows < 4 * kBlock) return scan_block(0, n_rows - 1, once);
@@ -144,7 +144,7 @@ private:
     uint32_t label(size_t k) const { return order_.words[k] & ((uint32_t{1} << order_.bits) - 1); }
     bool is_over(const Sums& at) const {
         double n_right = n_ - at.n_left;
-        double reached = at.a * n_right + (node_.squares - 2 * at.b + at.a) * at.n_left;
+        double reached = at.a * n_right + (node_.filter.squares - 2 * at.b + at.a) * at.n_left;
         return !(reached < limit_ * (at.n_left * n_right));
     }
     void update_limit() { limit_ = findings_.floor * (1 - kSlack); }
@@ -225,7 +225,7 @@ public:
         : node_(node), list_(list), counts_(scratch.counts), scratch_(scratch),
           findings_(findings) {
         counts_.resize(node.totals.slots.size(), 0);
-        n_ = node.weight;
+        n_ = node.filter.weight;
     }
 
     void run() {
@@ -254,7 +254,8 @@ private:
     size_t label(size_t k) const { return list_.words[k] & ((uint32_t{1} << list_.bits) - 1); }
     void take(size_t k) {
         size_t c = label(k);
-        int64_t added = node_.counts == nullptr ? 1 : node_.counts[list_.words[k] >> list_.bits];
+        int64_t added =
+            node_.filter.counts == nullptr ? 1 : node_.filter.counts[list_.words[k] >> list_.bits];
         a_ += static_cast<double>(added * (2 * counts_[c] + added));
         b_ += static_cast<double>(added * node_.totals.slots[c]);
         counts_[c] += added;
@@ -267,7 +268,7 @@ private:
     }
     void try_cut(uint32_t code, uint32_t next_code, bool is_left_taken) {
         double taken = static_cast<double>(n_taken_), others = n_ - taken;
-        double reached = a_ * others + (node_.squares - 2 * b_ + a_) * taken;
+        double reached = a_ * others + (node_.filter.squares - 2 * b_ + a_) * taken;
         if (reached < findings_.floor * (1 - kSlack) * (taken * others)) return;
         int64_t smallest = node_.rules.min_samples_leaf;
         if (n_taken_ < smallest || static_cast<int64_t>(n_) - n_taken_ < smallest) return;
@@ -286,6 +287,82 @@ private:
     Findings& findings_;
     double n_, a_ = 0, b_ = 0;
     int64_t n_taken_ = 0;
+};
+
+template <>
+struct Filter<ClassStats<int64_t>> {
+    using Stats = ClassStats<int64_t>;
+    using Node = NodeView<Stats>;
+
+    static void prepare(Node& node, const Description&) {
+        node.filter.serves = is_filtered(node) && node.stats.multipliers.empty() &&
+                             node.rules.criterion == Criterion::gini;
+        for (int64_t total : node.totals.slots) {
+            node.filter.weight += static_cast<double>(total);
+            node.filter.squares += static_cast<double>(total) * static_cast<double>(total);
+        }
+        if (node.rules.search == Search::fastest) prepare_glance(node);
+    }
+    static void prepare_alone(Node& node, const Description& description) {
+        prepare(node, description);
+        prepare_counts(node);
+    }
+    // Both sides of the best split are pure: its quality is the number of rows, which no other passes, and only a lower
+    // column could share it. (Half of Covertype's nodes of up to 16 rows have such a split.)
+    static bool is_settled(const Node& node, uint32_t column, const Findings& findings) {
+        return node.filter.serves && findings.best.column < column &&
+               findings.best.quality == node.filter.weight;
+    }
+    template <class Code>
+    static bool scan(const Node& node, const OrderView<Code>& order, Scratch<int64_t>& scratch,
+                     Findings& findings) {
+        if (!node.filter.serves) return false;
+        if (is_settled(node, order.column, findings)) return true;
+        if (order.bits == 0) return false;  // the class is not in the words
+        if (node.stats.n_classes == 2)
+            TwoClassScan(node, findings).run(order);
+        else
+            ClassScan(node, order, scratch, findings).run();
+        return true;
+    }
+    static bool scan(const Node& node, const ListView& list, Scratch<int64_t>& scratch,
+                     Findings& findings) {
+        if (!node.filter.serves || list.bits == 0) return false;
+        ListedClassScan(node, list, scratch, findings).run();
+        return true;
+    }
+    static void resolve(const Layout&, const Node&, Findings&) {}
+
+private:
+    // Rows that count more than once. Sums of them do not tell how many rows they are of: leaves may be of one row.
+    // (MAGIC Gamma, a bag: 5 times as fast a growth as by the exact scans.)
+    static void prepare_counts(Node& node) {
+        const Stats& stats = node.stats;
+        if (node.filter.serves || !stats.counts || !stats.multipliers.empty() ||
+            node.rules.criterion != Criterion::gini || node.rules.min_weight_leaf > 0 ||
+            node.rules.min_samples_leaf > 1 || node.rules.search == Search::exact)
+            return;
+        node.filter.counts = stats.counts->data();
+        node.filter.serves = true;
+    }
+
+    // What can_reach() needs. A sum of 2C + 4 terms of at most W log W each, off by less than a rounding of their sum with
+    // every addition.
+    static void prepare_glance(Node& node) {
+        const Stats& stats = node.stats;
+        constexpr size_t kMostClasses = 1024;  // whose roundings stay below kSlack
+        if (!stats.multipliers.empty() || stats.width() > kMostClasses) return;
+        if (node.rules.criterion != Criterion::gini) {
+            int64_t total = total_of(node.totals.slots);
+            if (static_cast<uint64_t>(total) >= stats.logs.size()) return;
+            constexpr double kRounding = 1.0 / (int64_t{1} << 52);
+            double n_terms = 2.0 * static_cast<double>(stats.width()) + 4.0;
+            node.filter.margin =
+                n_terms * n_terms * kRounding * stats.logs.times_log_float64(total);
+            node.filter.parent_entropy = static_cast<double>(node.context.parent_entropy);
+        }
+        node.filter.has_glance = true;
+    }
 };
 
 }  // namespace treefold

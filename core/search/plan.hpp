@@ -1,0 +1,138 @@
+// Which search serves which column in which node: decided here, once, from data.
+//
+// All searches find the same split; they differ in what they cost. What a column is searched by as long as a tree grows stands in the
+// plan; what depends on a node's rows is decided by its functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/table.hpp"
+#include "split/rules.hpp"
+#include "stats/histogram.hpp"
+
+namespace treefold {
+
+enum class Way : uint8_t {
+    // All columns of a node at once:
+    two_rows,  // the first column in which they differ
+    three_rows,  // a split singles out one row
+    compared_rows,  // of means: every row with every other
+    // Columns of few codes, together:
+    kept_histogram,  // handed on by the node above
+    histogram,
+    small_histogram,  // one after another, with the codes in use as bits
+    cut_filter,  // sixteen at a time, without a histogram; what may win by small_histogram
+    // One column:
+    filtered_order,  // the kept order, in float64: what may win is decided exactly
+    order,  // the kept order, exactly
+    filtered_list,  // sparse columns whose listed rows are kept in order
+    list,
+    looked_up,  // sparse columns without kept lists
+    codes,  // one line of slots per code
+    float_categories,  // the same where sums are exact in float64
+    sorted,  // the rows of the node are sorted
+    // All members of a group at once:
+    shared_histogram,
+    shared_order,
+    shared_sort,
+};
+inline constexpr std::array kWayNames{
+    "two_rows",     "three_rows",       "compared_rows", "kept_histogram",
+    "histogram",    "small_histogram",  "cut_filter",    "filtered_order",
+    "order",        "filtered_list",    "list",          "looked_up",
+    "codes",        "float_categories", "sorted",        "shared_histogram",
+    "shared_order", "shared_sort"};
+inline constexpr size_t kWays = kWayNames.size();
+
+// How many columns of how many nodes each way has served.
+struct WayCounts {
+    std::array<uint64_t, kWays> n{};
+
+    void add(Way way, uint64_t n_columns = 1) { n[static_cast<size_t>(way)] += n_columns; }
+    void merge(const WayCounts& other) {
+        for (size_t k = 0; k < kWays; ++k) n[k] += other.n[k];
+    }
+};
+
+// Rows of means up to which every row is compared with every other.
+inline constexpr size_t kComparedRows = 16;
+
+// What all nodes and members have in common.
+struct Plan {
+    const Table* table = nullptr;
+    int class_bits = 0;
+    bool keeps_orders = true;
+    size_t n_orders = 0;
+    std::span<const int32_t> order_of;  // per column: which order, or -1
+    std::span<const uint32_t>
+        few_columns;  // dense, of few codes, searched together: numeric ones first
+    std::span<const int32_t> few_of;  // per column: which of them, or -1
+    size_t n_few_numeric = 0;
+    std::span<const uint32_t>
+        few_starts;  // where the lines of each begin in a histogram of all, and the end
+    std::span<const uint32_t> few_lines;  // per line: which of them it is of
+    CodeRows few_codes;
+    std::span<const uint32_t> other_columns;  // all that are neither few nor listed
+    bool has_lookups = false;  // are there sparse columns without kept lists?
+
+    const Column& few_column(size_t k) const { return table->columns[few_columns[k]]; }
+    size_t n_few_lines() const { return few_starts.back(); }
+    CodeRows few_codes_from(size_t first) const {
+        return {few_codes.codes + first, few_codes.width};
+    }
+    HistogramLayout few_layout(size_t first, size_t last, size_t n_cells) const {
+        return HistogramLayout::by_column(few_starts.subspan(first, last - first + 1), n_cells);
+    }
+
+    // Columns that are not searched together, in a node of so many rows: by kept order, by code, sorted, or looked up.
+    Way way_of(uint32_t at, size_t n_rows) const;
+    // Columns of few codes, if there is neither a kept histogram nor a filter of cuts.
+    static Way way_of_few(size_t n_rows);
+
+    // Is a node of so many rows large enough to keep its histograms? Then reading them costs less than counting. n_cells: per line, as
+    // numbers of four bytes.
+    bool keeps_histograms(size_t n_rows, size_t n_cells, size_t n_unkept_rows) const {
+        size_t n_few = few_columns.size();
+        return n_few != 0 && n_rows > n_unkept_rows &&
+               n_rows * n_few >= 2 * n_few_lines() * n_cells;
+    }
+};
+
+struct PlanWishes {
+    int n_classes;  // 0: regression
+    bool keeps_orders;
+    bool is_single;  // is there one member only?
+};
+
+// The memory behind a plan. Not to be moved or copied: the plan points into it.
+class PlanOwner {
+public:
+    PlanOwner(const Table& table, const PlanWishes& wishes, Workers& workers);
+    PlanOwner(const PlanOwner&) = delete;
+    PlanOwner& operator=(const PlanOwner&) = delete;
+    const Plan& plan() const { return plan_; }
+
+private:
+    Plan plan_;
+    std::vector<int32_t> order_of_, few_of_;
+    std::vector<uint32_t> few_columns_, few_starts_, few_lines_, other_columns_;
+    CodeLines lines_;  // unless the table has them
+};
+
+// Of one member: what is the largest node that is searched all columns at once, row by row? 0, 2, 3 or kComparedRows. compares: are rows
+// of this member's statistics compared with each other?
+size_t most_rows_at_once(const Table& table, const Rules& rules, bool compares);
+// Which of these ways a node of so many rows takes.
+inline Way way_of_rows(size_t n_rows, size_t most_at_once) {
+    if (n_rows == 2) return Way::two_rows;
+    return most_at_once == kComparedRows ? Way::compared_rows : Way::three_rows;
+}
+
+// Nodes of so many rows keep no histograms: to count them when they are needed, or to filter columns, is less work.
+inline constexpr size_t kUnkeptRows = 64;
+size_t find_unkept_rows(const Plan& plan, size_t n_classes);
+
+}  // namespace treefold
