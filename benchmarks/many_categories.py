@@ -6,8 +6,9 @@ are Brier scores or squared errors over those of one answer for all rows ("naive
 of the table itself each gets three that are made: random names that nearly every row has for
 itself, random names of ten rows each, and names of ten rows each that know something of the target.
 
-The constants of the split contract were chosen on the first tables; the last six judge them. The
-standard error of a difference is that of repeated folds, sd sqrt(1/50 + 1/9).
+The allowance of the split contract was chosen on the first twelve tables; the others judge it. They
+were fixed before any score on them was seen, and have at least 1,000 rows: of fewer the standard
+error of a difference, that of repeated folds, sd sqrt(1/50 + 1/9), hides the bar.
 
     python -m benchmarks.many_categories [--check | --quick]
 """
@@ -63,8 +64,6 @@ CHOSEN_ON = (
     Task("compas/compas.parquet", "target", "c_charge_desc"),
     Task("house_sales_kc/house_sales_kc.parquet", "target", "zipcode", is_number=True),
     Task("csv/taxis.csv", "tip", "dropoff_zone", ("pickup", "dropoff", "total"), is_number=True),
-)
-JUDGED_ON = (
     Task("ames_housing/ames_housing.parquet", "target", "Neighborhood", is_number=True),
     Task("diabetes130us/diabetes130us.parquet", "target", "diag_1", ("diag_2", "diag_3")),
     Task("flights_3m/flights_3m.parquet", "target", "origin"),
@@ -76,6 +75,15 @@ JUDGED_ON = (
         ("title", "site", "subject", "lead_actor_actress"),
     ),
     Task("fars/fars.parquet", "target", "case_state"),
+)
+JUDGED_ON = (
+    Task("csv/space.csv", "successful", "rocket", ("mission", "time")),
+    Task("csv/food.csv", "Gender", "Location (Census Region)", ("RespondentID",)),
+    Task("nycflights13/flight.parquet", "target", "tailnum"),
+    Task("nycflights13/plane.parquet", "year", "model", ("tailnum",), is_number=True),
+    Task("census_income_kdd/census_income_kdd.parquet", "target", "detailed_industry_recode"),
+    Task("online_shoppers/online_shoppers.parquet", "target", "traffic_type"),
+    Task("mutagenesis/atom.parquet", "charge", "atom_type", ("atom_id",), is_number=True),
 )
 FEW_CATEGORIES = (
     Task("car/car.parquet", "target", ""),
@@ -212,7 +220,7 @@ def main() -> None:
     """Print tables in the form of the documentation."""
     warnings.simplefilter("ignore", CardinalityWarning)  # that is what they are here for
     board = Board("Columns of many categories", parse_arguments(__doc__))
-    n_repeats, n_tables = (1, 1) if board.arguments.quick else (N_REPEATS, len(CHOSEN_ON))
+    n_repeats, n_tables = (1, 1) if board.arguments.quick else (N_REPEATS, None)
     if not DATA.exists():
         print("the published tables are not at hand: nothing to measure")
         return
