@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import LOANS, assert_mistake, fit, run, write
+from interrupts import LISTEN
 
 pytest.importorskip("pyarrow")
 
@@ -145,7 +146,7 @@ def test_an_interrupt_says_what_was_written(tmp_path: Path, moment: str) -> None
     code = INTERRUPTED.format(patch=PATCHES[moment])
     command = ["fit", LOANS, *FIT, "--model", names[0], "--report", names[1]]
     result = subprocess.run(
-        [sys.executable, "-c", code, *map(str, command)],
+        [sys.executable, "-c", LISTEN + code, *map(str, command)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -184,3 +185,42 @@ def test_a_full_disk_behind_stdout_is_told_from_the_input(model: Path, command: 
     *hints, error = done.stderr.splitlines()
     assert error == "error: stdout cannot be written: No space left on device."
     assert all(line.startswith("hint: ") for line in hints)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGINT, "error: interrupted; no file was changed.\n"), (signal.SIGTERM, "")],
+)
+def test_an_interrupt_leaves_the_old_file_and_no_other(
+    model: Path, tmp_path: Path, number: signal.Signals, words: str
+) -> None:
+    output = write(tmp_path / "out.csv", "an old file")
+    code = f"""
+import treefold.command.predict as command
+from treefold.cli import main
+answer = command._Answerer.answer
+def slow(self, X, batch):
+    import sys, time
+    print("ready", file=sys.stderr, flush=True)
+    time.sleep(600)
+command._Answerer.answer = slow
+import sys
+sys.argv = ["treefold", "predict", {str(model)!r}, {str(LOANS)!r}, "-o", {str(output)!r}]
+main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LISTEN + code], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "ready\n"
+        assert len(list(tmp_path.iterdir())) == 2
+        process.send_signal(number)
+        _, err = process.communicate(timeout=120)  # it would sleep for longer
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number
+    assert err == words
+    assert output.read_text() == "an old file\n"
+    assert list(tmp_path.iterdir()) == [output]

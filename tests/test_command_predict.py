@@ -3,9 +3,6 @@
 import io
 import json
 import os
-import signal
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -351,40 +348,6 @@ def test_a_folder_that_refuses_is_named(
     monkeypatch.setattr("treefold.atomic.os.open", refuse)
     assert_mistake(run("predict", model, LOANS, "-o", tmp_path / "out.csv"), "Permission denied")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [(signal.SIGINT, "error: interrupted; no file was changed.\n"), (signal.SIGTERM, "")],
-)
-def test_an_interrupt_leaves_the_old_file_and_no_other(
-    model: Path, tmp_path: Path, number: signal.Signals, words: str
-) -> None:
-    output = write(tmp_path / "out.csv", "an old file")
-    code = f"""
-import treefold.command.predict as command
-from treefold.cli import main
-answer = command._Answerer.answer
-def slow(self, X, batch):
-    import sys, time
-    print("ready", file=sys.stderr, flush=True)
-    time.sleep(600)
-command._Answerer.answer = slow
-import sys
-sys.argv = ["treefold", "predict", {str(model)!r}, {str(LOANS)!r}, "-o", {str(output)!r}]
-main()
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert process.stderr.readline() == "ready\n"
-    assert len(list(tmp_path.iterdir())) == 2
-    process.send_signal(number)
-    _, err = process.communicate(timeout=120)  # it would sleep for longer
-    assert process.returncode == 128 + number
-    assert err == words
-    assert output.read_text() == "an old file\n"
-    assert list(tmp_path.iterdir()) == [output]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

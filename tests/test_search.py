@@ -1,9 +1,6 @@
 """The searches give what scikit-learn's searches give on our estimators."""
 
-import signal
-import subprocess
 import sys
-import time
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -12,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from interrupts import interrupt
 from scipy import stats
 from selection import assert_same, assert_same_estimator, make_data, outcome
 from sklearn import model_selection as theirs
@@ -400,11 +398,4 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")
 def test_an_interrupted_search_stops_and_changes_nothing():
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1)  # into the compiled core
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    assert (rest, process.returncode) == ("interrupted, unchanged\n", 0)
+    assert interrupt(INTERRUPTED) == ("interrupted, unchanged\n", 0)
