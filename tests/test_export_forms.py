@@ -80,6 +80,33 @@ def test_json_says_all_that_predicting_needs(name: str) -> None:
         assert_array_equal(model.predict(rows), chosen)
 
 
+def make_town_tree() -> DecisionTreeClassifier:
+    """Ulm and Kiel part from the others first; those part again, and Ulm from Kiel."""
+    towns = [town for town in ("Bonn", "Kiel", "Trier", "Ulm") for _ in range(20)]
+    y = [{"Bonn": "a", "Kiel": "b", "Trier": "c", "Ulm": "d"}[town] for town in towns]
+    tree = DecisionTreeClassifier().fit(pd.DataFrame({"town": towns}), y)
+    assert tree.get_n_leaves() == 4
+    return tree
+
+
+def test_json_lists_only_categories_that_come_to_a_node() -> None:
+    nodes = json.loads(export_json(make_town_tree()))["nodes"]
+    come = {0: {"Bonn", "Kiel", "Trier", "Ulm"}}
+    for node in nodes:
+        if "split" not in node:
+            continue
+        split = node["split"]
+        sides = {side: set(split[side]) for side in ("left", "right")}
+        assert sides["left"] | sides["right"] == come[node["node"]]
+        assert all(sides.values())
+        come |= {node[side]: labels for side, labels in sides.items()}
+
+
+def test_sql_asks_only_of_categories_that_come_to_a_node() -> None:
+    text = export_sql(make_town_tree())
+    assert max(text.count(town) for town in ("Bonn", "Kiel", "Trier", "Ulm")) <= 2, text
+
+
 def test_json_has_names_and_rows() -> None:
     model = DecisionTreeClassifier(max_depth=1).fit(IRIS.data, IRIS.target)
     text = export_json(model, feature_names=list("abcd"), class_names=list("xyz"), indent=2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treefold.export.cleaning import is_storable
-from treefold.export.walk import Split, read_split, walk
+from treefold.export.walk import Split, walk
 from treefold.export.words import Wording
 
 __all__ = ["export_json"]
@@ -24,8 +24,8 @@ def export_json(
 
     The nodes stand in preorder, and `left` and `right` are their numbers. A split of numbers sends
     what is at most `threshold` left (dates count as days since 1970), one of categories has the
-    labels of both sides, one of kind "present" sends missing values right. `missing` says where
-    missing values go, `unseen` where labels go that are not listed.
+    labels of both sides that come to the node, one of kind "present" sends missing values right.
+    `missing` says where missing values go, `unseen` where labels go that are not listed.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _describe(wording: Wording, node: int, depth: int) -> dict[str, Any]:
     if wording.classes is not None:
         described["class"] = int(np.argmax(values))
     if tree.children_left[node] >= 0:
-        described["split"] = _describe_split(wording, read_split(tree, node))
+        described["split"] = _describe_split(wording, wording.split(node))
         described["left"] = int(tree.children_left[node])
         described["right"] = int(tree.children_right[node])
     return described

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from treefold.exceptions import ParameterError
 from treefold.export.reach import Reach, follow_paths
-from treefold.export.walk import read_split
+from treefold.export.walk import Split, read_split
 from treefold.model import Tree
 
 __all__ = ["Steadiness", "Wording"]
@@ -81,6 +82,12 @@ class Wording:
     def name(self, column: int) -> str:
         """Name of a column."""
         return f"feature_{column}" if self.names is None else self.names[column]
+
+    def split(self, node: int) -> Split:
+        """What a node asks, without the categories that splits above it send elsewhere."""
+        split, here = read_split(self.tree, node), self._reaches.get(node, Reach())
+        left, right = here.keep(split.labels_left), here.keep(split.labels_right)
+        return replace(split, labels_left=left, labels_right=right)
 
     def sides(self, node: int) -> tuple[str, str]:
         """What goes left in a node, and what goes right, of what comes to the node."""
