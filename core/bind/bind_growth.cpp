@@ -39,6 +39,11 @@ Search parse_search(const std::string& name) {
     return name == "exact" ? Search::exact : Search::fastest;
 }
 
+Order parse_order(const std::string& name) {
+    if (name != "last" && name != "level") throw DataError("unknown order '" + name + "'");
+    return name == "level" ? Order::level : Order::last;
+}
+
 void require_weights(std::span<const double> weights, size_t n_rows) {
     if (!weights.empty() && weights.size() != n_rows)
         throw DataError("the table, the target and the weights differ in their number of rows");
@@ -286,6 +291,12 @@ void bind_rules(nb::module_& m) {
                 return std::string(self.search == Search::exact ? "exact" : "fastest");
             },
             [](Rules& self, const std::string& name) { self.search = parse_search(name); })
+        .def_prop_rw(
+            "order",
+            [](const Rules& self) {
+                return std::string(self.order == Order::level ? "level" : "last");
+            },
+            [](Rules& self, const std::string& name) { self.order = parse_order(name); })
         .def_rw("max_depth", &Rules::max_depth)
         .def_rw("min_samples_split", &Rules::min_samples_split)
         .def_rw("min_samples_leaf", &Rules::min_samples_leaf)

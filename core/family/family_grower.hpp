@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/random.hpp"
-#include "family/grower.hpp"
+#include "family/group_nodes.hpp"
 #include "grow/harvest.hpp"
 
 namespace treefold {
@@ -39,7 +39,8 @@ bool can_share(const Seat<Stats>& a, const Seat<Stats>& b, const Table& table) {
 template <class Stats, class Sink>
 class FamilyGrower {
 public:
-    using NodePtr = NodePointer<Stats>;
+    using Nodes = MemberNodes<Stats, Sink>;
+    static constexpr bool kHasGroups = Sink::serves_groups && Stats::serves_groups;
 
     FamilyGrower(const Table& table, const TargetView& view, Family& family,
                  const std::vector<const Stats*>& stats_of_members, Workers& workers)
@@ -66,9 +67,9 @@ public:
             if (is_done[first]) continue;
             std::vector<Seat<Stats>*> together;
             for (size_t k = first; k < seats_.size(); ++k) {
-                bool joins = k == first || (Sink::serves_groups && !is_done[k] &&
-                                            family_.sharing != Sharing::none &&
-                                            can_share(seats_[first], seats_[k], table_));
+                bool joins =
+                    k == first || (kHasGroups && !is_done[k] && family_.sharing != Sharing::none &&
+                                   can_share(seats_[first], seats_[k], table_));
                 if (!joins) continue;
                 together.push_back(&seats_[k]);
                 is_done[k] = true;
@@ -77,7 +78,7 @@ public:
                 grow_beside(together, n_workers());
             else
                 grow_in(together, keeps_orders_of(*together[0]),
-                        [&](Workshop<Stats>& shop) { grow_grove(shop, together, 0); });
+                        [&](Workshop<Stats>& shop) { grow_together(shop, together, 0); });
         }
         return std::move(harvest_);
     }
@@ -121,7 +122,7 @@ private:
                 auto at = [&](size_t k) {
                     return seats.begin() + static_cast<ptrdiff_t>(seats.size() * k / n_tasks);
                 };
-                grow_grove(shop, Seats(at(task), at(task + 1)), worker);
+                grow_together(shop, Seats(at(task), at(task + 1)), worker);
             });
         });
     }
@@ -157,8 +158,8 @@ private:
     std::unique_ptr<Sink> start_sink(const Seat<Stats>& seat) const {
         size_t n_values = Stats::is_classification ? seat.stats->width() : 1;
         if constexpr (std::is_same_v<Sink, AnswerSink>)
-            return std::make_unique<Sink>(family_.members[seat.member].demand.rows.size(),
-                                          n_values);
+            return std::make_unique<Sink>(std::make_shared<Answers>(
+                family_.members[seat.member].demand.rows.size(), n_values));
         else
             return std::make_unique<Sink>(n_values, !seat.stats->counts_rows(), table_);
     }
@@ -170,10 +171,10 @@ private:
         return owner_->plan();
     }
 
-    void grow_grove(Workshop<Stats>& shop, const std::vector<Seat<Stats>*>& seats, int worker) {
-        std::vector<Sink*> grove(seats_.size(), nullptr);
+    void grow_together(Workshop<Stats>& shop, const std::vector<Seat<Stats>*>& seats, int worker) {
+        Sinks<Sink> sinks(seats_.size(), nullptr);
         for (const Seat<Stats>* seat : seats)
-            grove[seat->member] = harvest_.sinks[seat->member].get();
+            sinks[seat->member] = harvest_.sinks[seat->member].get();
         std::vector<uint32_t> asked;
         std::vector<Share<Stats>> shares(seats.size());
         for (size_t k = 0; k < seats.size(); ++k) {
@@ -184,44 +185,44 @@ private:
             asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
             share.asked_end = asked.size();
             share.stack_words = member.rows.size();
-            share.record = grove[seats[k]->member]->add_nodes(1);
+            share.record = sinks[seats[k]->member]->add_nodes(1);
         }
         std::optional<Strata> strata = sum_shares(shares);
-        Grower<Stats, Sink> grower(shop, std::move(asked));
-        shares = close_leaves(grower, std::move(shares), grove, worker);
-        if (!shares.empty())
-            grow_roots(shop, grower, std::move(shares), std::move(strata), grove, worker);
-        keep_order(grower.asked(), seats, grove);
+        Nodes nodes(shop, std::move(asked));
+        shares = close_leaves(nodes, std::move(shares), sinks, worker);
+        if (shares.size() == 1)
+            grow_alone(nodes, shares[0], sinks, worker);
+        else if (!shares.empty())
+            grow_group(nodes, std::move(shares), std::move(strata), sinks, worker);
+        keep_order(nodes.asked(), seats, sinks);
     }
 
     // Those who ask stand member after member, and are numbered within theirs.
     void keep_order(std::span<const uint32_t> asked, const std::vector<Seat<Stats>*>& seats,
-                    std::vector<Sink*>& grove) const {
+                    Sinks<Sink>& sinks) const {
         uint32_t begin = 0;
         for (const Seat<Stats>* seat : seats) {
             auto n_asking = static_cast<uint32_t>(family_.members[seat->member].demand.rows.size());
             std::span<const uint32_t> own = asked.subspan(begin, n_asking);
             std::vector<uint32_t> places(own.begin(), own.end());
             for (uint32_t& place : places) place -= begin;
-            grove[seat->member]->keep_order(std::move(places));
+            sinks[seat->member]->keep_order(std::move(places));
             begin += n_asking;
         }
     }
 
     // Describes the roots; those that go on are left.
-    std::vector<Share<Stats>> close_leaves(Grower<Stats, Sink>& grower,
-                                           std::vector<Share<Stats>> shares,
-                                           std::vector<Sink*>& grove, int worker) {
+    std::vector<Share<Stats>> close_leaves(Nodes& nodes, std::vector<Share<Stats>> shares,
+                                           Sinks<Sink>& sinks, int worker) {
         for (Share<Stats>& share : shares) {
             Seat<Stats>& seat = seats_[share.seat->member];
-            grower.describe(share, seat, rows_to_describe(seat), *grove[seat.member], worker);
+            nodes.describe(share, seat, rows_to_describe(seat), *sinks[seat.member], worker);
             seat.root_weight = share.description.weight;
-            grower.count_stack(share, seat, worker);
-            if (grower.is_leaf(share, seat, 0))
-                grower.close_leaf(share, *grove[seat.member], worker);
+            nodes.count_stack(share, seat, worker);
+            if (nodes.is_leaf(share, seat, 0)) nodes.close_leaf(share, *sinks[seat.member], worker);
         }
         std::erase_if(shares, [&](const Share<Stats>& share) {
-            return grower.is_leaf(share, *share.seat, 0);
+            return nodes.is_leaf(share, *share.seat, 0);
         });
         return shares;
     }
@@ -232,24 +233,30 @@ private:
         return family_.members[seat.member].rows.list();
     }
 
-    void grow_roots(Workshop<Stats>& shop, Grower<Stats, Sink>& grower,
-                    std::vector<Share<Stats>> shares, std::optional<Strata> strata,
-                    std::vector<Sink*>& grove, int worker) {
-        Layout layout;  // of a single one
-        Metered bytes;
-        NodePtr root;
-        const Rules& rules = *shares[0].seat->rules;
-        if (shares.size() == 1) {
-            layout =
-                lay_out_rows(shop, std::move(family_.members[shares[0].seat->member].rows.list()));
-            bytes = Metered(shop.meter, layout.nbytes());
-            root = Grower<Stats, Sink>::make_root(shares[0], layout);
-        } else {
-            root = std::make_unique<Node<Stats>>();
-            root->group = make_group(shop, std::move(shares), std::move(strata));
+    static uint64_t key_of(const Rules& rules) { return root_key(rules.seed, rules.tree); }
+
+    void grow_alone(Nodes& nodes, Share<Stats>& share, Sinks<Sink>& sinks, int worker) {
+        Workshop<Stats>& shop = nodes.shop();
+        Layout layout =
+            lay_out_rows(shop, std::move(family_.members[share.seat->member].rows.list()));
+        Metered bytes(shop.meter, layout.nbytes());
+        NodePointer<Stats> root = Nodes::make_root(share, *share.seat, layout);
+        root->key = key_of(*share.seat->rules);
+        if (!shop.in_tasks) shop.n_root_rows = root->size();
+        Loop(nodes).run(std::move(root), sinks, worker);
+    }
+
+    void grow_group(Nodes& nodes, std::vector<Share<Stats>> shares, std::optional<Strata> strata,
+                    Sinks<Sink>& sinks, int worker) {
+        if constexpr (kHasGroups) {
+            Workshop<Stats>& shop = nodes.shop();
+            GroupNodes<Stats, Sink> groups(nodes, shares.size());
+            GroupNode<Stats> root;
+            root.key = key_of(*shares[0].seat->rules);
+            root.group = make_group(shop, std::move(shares), std::move(strata));
+            if (!shop.in_tasks) shop.n_root_rows = root.n_rows();
+            Loop(groups).run(std::move(root), sinks, worker);
         }
-        root->key = root_key(rules.seed, rules.tree);
-        grower.run(std::move(root), grove, worker);
     }
 
     Layout lay_out_rows(Workshop<Stats>& shop, Words rows) {

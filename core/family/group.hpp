@@ -3,12 +3,11 @@
 //   shares     who takes part, and what the node adds up to for each
 //   patterns   for which shares a row counts; rows that count for nobody are not in the layout
 //   forks      once opened: shares that send (nearly) all rows the same way stay together, others part
-//
-// A child is born when its turn comes, out of the parent's layout, so that forks that wait take no memory.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -26,7 +25,7 @@ inline bool has_many_codes(const Table& table) {
 }
 
 template <class Stats>
-struct Share : Part<Stats> {  // begin and end are not used
+struct Share : NodePart<Stats> {
     const Seat<Stats>* seat = nullptr;
     int64_t n_rows() const { return this->totals.rows; }
 };
@@ -177,15 +176,62 @@ struct Group {
     }
 };
 
-// Two children that are yet to come.
+// A node of members that go on together: a group, or a part of one that goes on by itself. Children are made when their turn
+// comes, out of the parent's layout, so that forks that wait take no memory.
 template <class Stats>
-struct Birth {
-    std::shared_ptr<Group<Stats>> parent;
-    size_t at = 0;
+struct GroupNode {
+    enum class Part : uint8_t { all, fork, share };
 
-    Fork<Stats>& fork() const { return parent->forks[at]; }
-    size_t n_rows() const { return fork().left.n_rows + fork().right.n_rows; }
-    bool is_single() const { return fork().n_shares == 1; }
+    std::shared_ptr<Group<Stats>> group;
+    Part part = Part::all;
+    size_t at = 0;  // which fork or share
+    int64_t depth = 0;
+    uint64_t key = 0;  // of the draws (random.hpp)
+
+    Fork<Stats>& fork() const { return group->forks[at]; }
+    bool is_one_share() const {
+        return part == Part::share || (part == Part::fork && fork().n_shares == 1) ||
+               (part == Part::all && group->shares.size() == 1);
+    }
+    size_t n_rows() const {
+        return part == Part::fork ? fork().left.n_rows + fork().right.n_rows : group->n_rows();
+    }
+    // visit(share) for all that take part.
+    void for_each_share(auto&& visit) const {
+        auto visit_all = [&](std::vector<Share<Stats>>& shares) {
+            for (Share<Stats>& share : shares) visit(share);
+        };
+        if (part == Part::share)
+            visit(group->shares[at]);
+        else if (part == Part::all)
+            visit_all(group->shares);
+        else
+            visit_all(fork().left.shares), visit_all(fork().right.shares);
+    }
+};
+
+// Groups to be used again, with the memory of a dozen vectors each.
+template <class Stats>
+class GroupPool {
+public:
+    std::shared_ptr<Group<Stats>> take() {
+        if (groups_.empty()) return std::make_shared<Group<Stats>>();
+        std::shared_ptr<Group<Stats>> group = std::move(groups_.back());
+        groups_.pop_back();
+        return group;
+    }
+    // Of somebody who needs it no longer. Others may; large ones and many would be memory that nobody counts.
+    void give_back(std::shared_ptr<Group<Stats>> group) {
+        if (group.use_count() != 1 || groups_.size() == kMost || group->nbytes() > kMostBytes)
+            return;
+        std::atomic_thread_fence(std::memory_order_acquire);  // another worker may have had it
+        group->clear();
+        groups_.push_back(std::move(group));
+    }
+
+private:
+    static constexpr size_t kMost = 8, kMostBytes = size_t{1} << 18;
+    std::vector<std::shared_ptr<Group<Stats>>> groups_;
 };
 
 // Which way a row goes: bits of one byte per row of the table.

@@ -20,7 +20,7 @@ public:
         : shop_(shop), finder_(finder), keeper_(keeper), tools_(shop.desks.size()) {}
 
     // One split per share; it does not exist where the share stays a leaf. They are the caller's until the next search.
-    std::vector<Split>& find(Node<Stats>& node, int worker) {
+    std::vector<Split>& find(const GroupNode<Stats>& node, int worker) {
         Group<Stats>& group = *node.group;
         Desk<Stats>& desk = shop_.desk(worker);
         std::vector<Split>& splits = tools_of(worker).splits;
@@ -139,18 +139,16 @@ private:
     }
 
     // A share's own rows, searched as the node of a single tree.
-    Split find_alone(Node<Stats>& node, size_t share, int worker) {
+    Split find_alone(const GroupNode<Stats>& node, size_t share, int worker) {
         const Group<Stats>& group = *node.group;
         Layout layout;
-        Node<Stats> alone;
-        static_cast<Part<Stats>&>(alone) = group.shares[share];
+        derive_share(group, share, shop_.desk(worker), layout);
+        MemberNode<Stats> alone;
+        static_cast<NodePart<Stats>&>(alone) = group.shares[share];
         alone.seat = group.shares[share].seat;
-        size_t n_rows = derive_share(group, share, shop_.desk(worker), layout);
-        alone.layout = &layout;
-        alone.begin = 0, alone.end = n_rows;
+        alone.take_all(layout);
         alone.depth = node.depth;
         alone.key = node.key;
-        alone.stretches = layout.root_stretches;
         return finder_.find(alone, worker);
     }
 

@@ -31,16 +31,18 @@ private:
 class AnswerSink {
 public:
     static constexpr bool serves_groups = false;
+    static constexpr bool keeps_nodes = false;  // those that nobody asks for need no description
 
-    AnswerSink(size_t n_asking, size_t width)
-        : answers_(std::make_shared<Answers>(n_asking, width)), unasked_(width) {}
+    // first: the line of the first row that asks; those of the others follow.
+    explicit AnswerSink(std::shared_ptr<Answers> answers, uint32_t first = 0)
+        : answers_(std::move(answers)), first_(first), unasked_(answers_->width()) {}
 
     double* value(size_t, std::span<const uint32_t> asked) {
-        return asked.empty() ? unasked_.data() : answers_->of(asked[0]);
+        return asked.empty() ? unasked_.data() : line_of(asked[0]);
     }
     void close(std::span<const uint32_t> asked) {
         for (size_t k = 1; k < asked.size(); ++k)
-            std::copy_n(answers_->of(asked[0]), answers_->width(), answers_->of(asked[k]));
+            std::copy_n(line_of(asked[0]), answers_->width(), line_of(asked[k]));
     }
     std::vector<double>&& give() { return answers_->give(); }
 
@@ -53,7 +55,10 @@ public:
     void keep_order(const std::vector<uint32_t>&) {}
 
 private:
+    double* line_of(uint32_t place) { return answers_->of(first_ + place); }
+
     std::shared_ptr<Answers> answers_;
+    uint32_t first_;
     std::vector<double> unasked_;  // a line for values that nobody reads
 };
 

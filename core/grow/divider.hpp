@@ -52,12 +52,12 @@ public:
 
     std::span<const uint32_t> asked() const { return asked_; }
     // Who asks in this node, by place in the list of all who ask.
-    std::span<const uint32_t> asked_of(const Part<Stats>& part) const {
+    std::span<const uint32_t> asked_of(const NodePart<Stats>& part) const {
         return {asked_.data() + part.asked_begin, part.asked_end - part.asked_begin};
     }
 
     // The rows of both children, what they add up to, and where missing values go.
-    void divide_rows(Node<Stats>& node, int worker) {
+    void divide_rows(MemberNode<Stats>& node, int worker) {
         Desk<Stats>& desk = shop_.desk(worker);
         size_t middle = node.begin + move_rows(node, desk);
         node.left.begin = node.begin;
@@ -73,8 +73,8 @@ public:
     }
 
     // The rows that ask.
-    void divide_asked(const Part<Stats>& node, const Split& split, Part<Stats>& left,
-                      Part<Stats>& right, int worker) {
+    void divide_asked(const NodePart<Stats>& node, const Split& split, NodePart<Stats>& left,
+                      NodePart<Stats>& right, int worker) {
         left.asked_begin = left.asked_end = right.asked_begin = right.asked_end = node.asked_begin;
         if (node.asked_begin == node.asked_end) return;
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
@@ -92,7 +92,8 @@ public:
     }
 
     // What only children that grow on need; a child is null if it is a leaf or needs nothing.
-    void divide_rest(Node<Stats>& node, Node<Stats>* left, Node<Stats>* right, int worker) {
+    void divide_rest(MemberNode<Stats>& node, MemberNode<Stats>* left, MemberNode<Stats>* right,
+                     int worker) {
         divide_histogram(node, left, right);
         const Layout& layout = *node.layout;
         if ((left == nullptr && right == nullptr) ||
@@ -107,7 +108,7 @@ public:
 
 private:
     // Returns how many rows go left.
-    size_t move_rows(const Node<Stats>& node, Desk<Stats>& desk) {
+    size_t move_rows(const MemberNode<Stats>& node, Desk<Stats>& desk) {
         const Column& column = shop_.table.columns[node.split.column];
         std::span<uint32_t> rows = node.rows();
         uint32_t* spare = desk.spare(rows.size());
@@ -149,7 +150,7 @@ private:
         });
     }
 
-    void mark_sparse(const Node<Stats>& node, const Column& column, Sides& sides) {
+    void mark_sparse(const MemberNode<Stats>& node, const Column& column, Sides& sides) {
         const Layout& layout = *node.layout;
         bool is_zero_left = code_goes_left(node.split, column, column.zero_code);
         for (uint32_t row : node.rows()) sides.set(row, is_zero_left);
@@ -169,17 +170,17 @@ private:
     }
 
     // The smaller side is added up, the other is what remains.
-    void sum_children(Node<Stats>& node) {
+    void sum_children(MemberNode<Stats>& node) {
         bool is_left_smaller = node.left.size() <= node.right.size();
-        Part<Stats>& smaller = is_left_smaller ? node.left : node.right;
-        Part<Stats>& larger = is_left_smaller ? node.right : node.left;
+        RowPart<Stats>& smaller = is_left_smaller ? node.left : node.right;
+        RowPart<Stats>& larger = is_left_smaller ? node.right : node.left;
         smaller.totals = node.seat->stats->sum_rows(node.rows_of(smaller));
         larger.totals = node.totals;
         larger.totals -= smaller.totals;
     }
 
     // Where the node saw no missing value: the child with more weight. Absent categories go along.
-    void settle_missing(Node<Stats>& node, Desk<Stats>& desk) {
+    void settle_missing(MemberNode<Stats>& node, Desk<Stats>& desk) {
         Split& split = node.split;
         if (!split.saw_missing)
             split.missing_left = !node.seat->stats->is_lighter(
@@ -195,9 +196,10 @@ private:
     }
 
     // The smaller child is counted, the larger one takes what remains.
-    void divide_histogram(Node<Stats>& node, Node<Stats>* left, Node<Stats>* right) {
+    void divide_histogram(MemberNode<Stats>& node, MemberNode<Stats>* left,
+                          MemberNode<Stats>* right) {
         bool is_left_smaller = node.left.size() <= node.right.size();
-        Node<Stats>*smaller = is_left_smaller ? left : right,
+        MemberNode<Stats>*smaller = is_left_smaller ? left : right,
         *larger = is_left_smaller ? right : left;
         if (node.kept.empty() || larger == nullptr || !shop_.keeps_histogram(*node.seat, *larger))
             return;
@@ -209,7 +211,8 @@ private:
             smaller->kept = std::move(counted);
     }
 
-    void divide_orders(const Node<Stats>& node, bool needs_left, bool needs_right, int worker) {
+    void divide_orders(const MemberNode<Stats>& node, bool needs_left, bool needs_right,
+                       int worker) {
         Layout& layout = *node.layout;
         const Sides& sides = shop_.desk(worker).sides;
         int bits = Stats::is_classification ? layout.class_bits : 0;
@@ -229,8 +232,8 @@ private:
             for (size_t order = 0; order < layout.n_orders; ++order) divide_one(order, worker);
     }
 
-    void divide_stretches(const Node<Stats>& node, Node<Stats>* left, Node<Stats>* right,
-                          int worker) {
+    void divide_stretches(const MemberNode<Stats>& node, MemberNode<Stats>* left,
+                          MemberNode<Stats>* right, int worker) {
         Desk<Stats>& desk = shop_.desk(worker);
         Layout& layout = *node.layout;
         for (const Stretch& stretch : node.stretches) {

@@ -13,7 +13,7 @@ class Finder {
 public:
     explicit Finder(Workshop<Stats>& shop) : shop_(shop) {}
 
-    Split find(Node<Stats>& node, int worker) {
+    Split find(MemberNode<Stats>& node, int worker) {
         const Seat<Stats>& seat = *node.seat;
         Desk<Stats>& desk = shop_.desk(worker);
         NodeView<Stats> view = view_of(node, seat, node.rows());
@@ -35,7 +35,7 @@ public:
     }
 
     // The split of two rows that are searched at once, and what it counts as.
-    Split find_pair(const Part<Stats>& pair, const Seat<Stats>& seat,
+    Split find_pair(const RowPart<Stats>& pair, const Seat<Stats>& seat,
                     std::span<const uint32_t> rows, int worker) {
         NodeView<Stats> view = view_of(pair, seat, rows);
         return FewRows<Stats>(shop_.table, view, shop_.desk(worker).scratch).run();
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    static NodeView<Stats> view_of(const Part<Stats>& part, const Seat<Stats>& seat,
+    static NodeView<Stats> view_of(const RowPart<Stats>& part, const Seat<Stats>& seat,
                                    std::span<const uint32_t> rows) {
         return {*seat.stats, *seat.rules, part.totals, part.context,
                 rows,        part.begin,  part.end,    part.description.variance};
@@ -57,7 +57,7 @@ private:
         return {layout, view, desk.scratch, desk.findings, desk.work.columns_by_way};
     }
 
-    Split find_at_once(const Node<Stats>& node, NodeView<Stats>& view, Desk<Stats>& desk) {
+    Split find_at_once(const MemberNode<Stats>& node, NodeView<Stats>& view, Desk<Stats>& desk) {
         Way way = way_of_rows(node.size(), node.seat->most_at_once);
         desk.work.columns_by_way.add(way, shop_.table.columns.size());
         if (way != Way::compared_rows) return FewRows<Stats>(shop_.table, view, desk.scratch).run();
@@ -70,11 +70,11 @@ private:
     }
 
     // Columns are numbered for the search: few-valued, other, listed.
-    size_t n_searched(const Node<Stats>& node) const {
+    size_t n_searched(const MemberNode<Stats>& node) const {
         const Plan& plan = shop_.plan;
         return plan.few_columns.size() + plan.other_columns.size() + node.stretches.size();
     }
-    void count_work(const Node<Stats>& node, Work& work) const {
+    void count_work(const MemberNode<Stats>& node, Work& work) const {
         uint64_t n_listed = 0;
         for (const Stretch& stretch : node.stretches) n_listed += stretch.end - stretch.begin;
         count_updates(node.size(), n_listed, work);
@@ -86,7 +86,7 @@ private:
         work.statistic_updates += n_updates;
         work.serial_updates += n_updates;
     }
-    void search_range(const NodeView<Stats>& view, const Node<Stats>& node, size_t first,
+    void search_range(const NodeView<Stats>& view, const MemberNode<Stats>& node, size_t first,
                       size_t last, Desk<Stats>& desk) {
         const Layout& layout = *node.layout;
         SearchJob<Stats> job = job_of(layout, view, desk);
@@ -102,7 +102,7 @@ private:
             search.run(node.stretches[k - n_dense]);
     }
 
-    void search_in_parallel(const NodeView<Stats>& view, const Node<Stats>& node,
+    void search_in_parallel(const NodeView<Stats>& view, const MemberNode<Stats>& node,
                             Desk<Stats>& desk) {
         for (Desk<Stats>& other : shop_.desks) other.findings.reset();
         size_t n_columns = n_searched(node), n_tasks = std::min(n_columns, 4 * shop_.desks.size());
@@ -115,7 +115,8 @@ private:
     }
 
     // Columns by their draw, until max_features that are not constant here have been tried.
-    void search_drawn(const NodeView<Stats>& view, const Node<Stats>& node, Desk<Stats>& desk) {
+    void search_drawn(const NodeView<Stats>& view, const MemberNode<Stats>& node,
+                      Desk<Stats>& desk) {
         const std::vector<Column>& columns = shop_.table.columns;
         std::vector<std::pair<uint64_t, uint32_t>> ranked;
         for (uint32_t column = 0; column < columns.size(); ++column)

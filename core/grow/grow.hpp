@@ -32,7 +32,7 @@ struct Answered {
 
 Answered answer(const Table& table, const TargetView& target, Family family, Workers& workers);
 
-// What is said of each row by the tree that is grown without it (leave.hpp).
+// What is said of each row by the tree that is grown without it (leave_one_out/).
 struct Left {
     std::vector<double> values;  // (row of the table, value); only rows that asked have any
     Work work;

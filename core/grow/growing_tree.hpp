@@ -79,6 +79,7 @@ double threshold_of(const Cut& cut, const Column& column) {
 class GrowingTree {
 public:
     static constexpr bool serves_groups = true;
+    static constexpr bool keeps_nodes = true;
 
     // Without weights a node weighs as many as it has rows, and nothing is kept of that.
     GrowingTree(size_t n_values, bool is_weighted, const Table& table)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grow/harvest.hpp"
-#include "leave_one_out/leave.hpp"
+#include "leave_one_out/left_out_nodes.hpp"
 
 namespace treefold {
 
@@ -11,7 +11,8 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
                 Workers& workers) {
     PlanOwner owner(table, {view.n_classes, true, false}, workers);
     Workshop<Stats> shop(table, owner.plan(), workers);
-    Answers answers(table.n_rows, Stats::is_classification ? stats.width() : 1);
+    auto answers =
+        std::make_shared<Answers>(table.n_rows, Stats::is_classification ? stats.width() : 1);
     Words& rows = member.rows.list();
     Kinds kinds = sort_into_kinds(stats, member.weights, rows, table.n_rows);
     Seat<Stats> seat{0,
@@ -20,7 +21,7 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
                      true,
                      most_rows_at_once(table, member.rules, RowComparison<Stats>::serves(stats)),
                      0.0};
-    auto root = std::make_unique<Crowd<Stats>>();
+    auto root = std::make_shared<Crowd<Stats>>();
     root->totals = stats.sum_rows(rows);
     root->key = root_key(member.rules.seed, member.rules.tree);
     std::vector<uint32_t> strangers;
@@ -30,9 +31,11 @@ Left leave_each(const Table& table, const TargetView& view, Member& member, cons
     if (rows.size() < 2 && !root->leavers.empty()) throw DataError("no row is left to grow from");
     root->layout = lay_out(owner.plan(), std::move(rows), view.classes, workers);
     root->bytes = Metered(shop.meter, root->layout.nbytes());
-    Leaving<Stats>(shop, seat, kinds, answers).run(std::move(root), strangers);
+    LeftOutNodes<Stats> nodes(shop, seat, kinds, *root);
+    for (uint32_t row : strangers) nodes.answer_stranger(*root, row, answers);
+    Loop(nodes).run({std::move(root), {}}, answers, 0);
     Left left;
-    left.values = answers.give();
+    left.values = answers->give();
     for (const Desk<Stats>& desk : shop.desks) left.work.merge(desk.work);
     left.work.peak_bytes = shop.meter.peak();
     return left;

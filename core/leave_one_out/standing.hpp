@@ -1,14 +1,14 @@
 // How a crowd's node looks to each leaver: what it adds up to without its row, and whether it is a leaf.
 #pragma once
 
-#include "grow/path.hpp"
+#include "grow/workshop.hpp"
 #include "leave_one_out/crowd.hpp"
 
 namespace treefold {
 
 // A crowd without one row.
 template <class Stats>
-struct Absence : Part<Stats> {
+struct Absence : NodeSums<Stats> {
     std::vector<typename Stats::Slot> row;  // what the row adds
     std::vector<double> value;
 };
@@ -99,7 +99,7 @@ public:
     }
 
     bool is_leaf(size_t leaver) const {
-        Part<Stats> part;
+        NodeSums<Stats> part;
         part.totals.rows = crowd_.totals.rows - 1;
         part.description.weight = static_cast<double>(part.totals.rows);
         part.description.impurity = 1.0;

@@ -11,6 +11,9 @@ namespace treefold {
 // fastest: filters in float64 leave out what cannot win. exact: none does, for tests that compare the two.
 enum class Search : uint8_t { fastest, exact };
 
+// Which of the nodes that wait are divided next. A tree is the same in the order of the last and of levels.
+enum class Order : uint8_t { last, best, level };
+
 struct Rules {
     Criterion criterion = Criterion::gini;
     int64_t max_depth = INT32_MAX;
@@ -27,6 +30,11 @@ struct Rules {
     uint64_t tree = 0;
     std::vector<double> class_multipliers;  // empty: none
     Search search = Search::fastest;
+    Order order = Order::last;  // where max_leaf_nodes does not ask for the best
 };
+
+inline Order order_of(const Rules& rules) {
+    return rules.max_leaf_nodes != 0 ? Order::best : rules.order;
+}
 
 }  // namespace treefold

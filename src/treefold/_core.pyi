@@ -88,6 +88,7 @@ class Rules:
 
     criterion: str  # "gini" | "entropy" | "gain_ratio" | "squared_error"
     search: str  # "fastest" | "exact": without filters, for tests
+    order: str  # "last" | "level": which nodes that wait are divided next, for tests
     max_depth: int  # 2**31 - 1: unlimited
     min_samples_split: int
     min_samples_leaf: int

@@ -30,6 +30,7 @@ PATH_PARAMETERS = (
 )
 UNLIMITED_DEPTH = 2**31 - 1
 SEARCH = "fastest"  # or "exact", without filters in floating point: tests compare the two
+ORDER = "last"  # node that waits is divided next, or "level": all of them; tests compare the two
 _LARGEST = 2**31 - 1
 _NOT_ADDITIVE = {
     "absolute_error": "medians",
@@ -197,6 +198,7 @@ def make_rules(estimator: Any, target: Target, n_columns: int) -> _native.Rules:
     rules.min_impurity = float(estimator.min_impurity)
     rules.tree = 0
     rules.search = SEARCH
+    rules.order = ORDER
     rules.class_multipliers = target.multipliers
     rules.seed = 0
     if rules.max_features < n_columns:  # otherwise nothing is drawn

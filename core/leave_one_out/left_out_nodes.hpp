@@ -5,37 +5,88 @@
 #pragma once
 
 #include "family/group.hpp"
-#include "grow/answers.hpp"
+#include "grow/path.hpp"
 #include "leave_one_out/kind_search.hpp"
 #include "leave_one_out/mean_search.hpp"
 #include "leave_one_out/own_value.hpp"
 
 namespace treefold {
 
+// Leavers that choose the same rows for the left.
+struct LeaverFork {
+    Choice choice;
+    std::vector<uint64_t> set;  // categorical
+    std::vector<uint32_t> leavers;  // rows
+};
+
+// A crowd, or one of the forks in which it goes on.
 template <class Stats>
-class Leaving {
+struct LeftOutNode {
+    std::shared_ptr<Crowd<Stats>> crowd;
+    std::optional<LeaverFork> fork;
+    std::vector<LeaverFork> forks = {};  // of an opened crowd
+};
+
+template <class Stats>
+class LeftOutNodes {
 public:
     using CrowdPtr = std::shared_ptr<Crowd<Stats>>;
+    using Node = LeftOutNode<Stats>;
+    using Target = std::shared_ptr<Answers>;
+    struct Task {};  // answers are written where they stay
+    struct Trail {
+        void pass(const Node&) {}
+        void finish() {}
+    };
+    static constexpr bool kRanks = false;
 
-    Leaving(Workshop<Stats>& shop, Seat<Stats> seat, const Kinds& kinds, Answers& answers)
-        : shop_(shop), seat_(std::move(seat)), kinds_(kinds), answers_(answers), finder_(shop),
-          path_(shop) {}
+    LeftOutNodes(Workshop<Stats>& shop, Seat<Stats> seat, const Kinds& kinds,
+                 const Crowd<Stats>& root)
+        : shop_(shop), seat_(std::move(seat)), kinds_(kinds), finder_(shop),
+          root_totals_(root.totals), root_bytes_(root.layout.nbytes()) {
+        shop.n_root_rows = root.n_rows();
+        shop.reports_rows = false;
+    }
 
-    // strangers: rows that ask and train nobody.
-    void run(CrowdPtr root, const std::vector<uint32_t>& strangers) {
-        root_totals_ = root->totals;
-        for (uint32_t row : strangers) {
-            uint8_t* ways = shop_.desk(0).ways_for(shop_.table.n_rows);
-            for (uint32_t each : root->layout.rows) ways[each] = kGoesLeft;
-            Layout layout;
-            derive(root->layout, ways, root->n_rows(), layout);
-            follow(layout, *root, row, weigh(root_totals_, shop_.desk(0)), 0);
-        }
-        n_root_rows_ = root->n_rows();
-        root_bytes_ = root->layout.nbytes();
-        std::vector<Waiting> set_aside;
-        grow_from({{std::move(root), {}}}, shop_.workers.size() > 1 ? &set_aside : nullptr, 0);
-        grow_set_aside(set_aside);
+    Workshop<Stats>& shop() const { return shop_; }
+    const Rules& rules_of(const Node&) const { return *seat_.rules; }
+    // Each takes long.
+    size_t n_cells(const Node& node) const { return kCheckedCells + node.crowd->n_rows(); }
+    bool is_task(const Node& node) const {
+        if (node.fork) return false;
+        auto n_workers = static_cast<size_t>(shop_.workers.size());
+        return !is_crowd(*node.crowd) || node.crowd->n_rows() * 4 * n_workers < shop_.n_root_rows;
+    }
+    bool too_much_waits(const std::vector<Node>& nodes) const {
+        uint64_t bytes = 0;
+        for (const Node& node : nodes) bytes += node.crowd->layout.nbytes();
+        return bytes > kWaitingLayouts * root_bytes_;
+    }
+    static Target& start(Task&, Node&, Target& answers) { return answers; }
+    static void finish(Task, Target&) {}
+    static void give_back(Node, int) {}
+
+    // Answers the leavers for which a crowd's node is a leaf; the others go on in forks. False: there are none.
+    bool open(Node& node, Target& answers, int worker) {
+        if (!node.fork) node.forks = open_crowd(*node.crowd, answers, worker);
+        return node.fork || !node.forks.empty();
+    }
+
+    // A crowd is replaced by its forks, a fork by its children.
+    void divide(Node& node, Target&, int worker, auto&& offer) {
+        for (LeaverFork& fork : node.forks) offer(Node{node.crowd, std::move(fork)});
+        if (!node.fork) return;
+        for (CrowdPtr& child : make_children(*node.crowd, *node.fork, worker))
+            offer(Node{std::move(child), {}});
+    }
+
+    // A row that asks and trains nobody follows the tree of all rows.
+    void answer_stranger(const Crowd<Stats>& root, uint32_t row, Target& answers) {
+        uint8_t* ways = shop_.desk(0).ways_for(shop_.table.n_rows);
+        for (uint32_t each : root.layout.rows) ways[each] = kGoesLeft;
+        Layout layout;
+        derive(root.layout, ways, root.n_rows(), layout);
+        follow(layout, root, row, weigh(root_totals_, shop_.desk(0)), answers, 0);
     }
 
 private:
@@ -44,84 +95,27 @@ private:
     static constexpr uint64_t kWaitingLayouts = 4;  // of tasks, in layouts of the root
     static constexpr uint64_t kMostLayouts = 16;  // of everything, before leavers go one by one
 
-    // Leavers that choose the same rows for the left.
-    struct Fork {
-        Choice choice;
-        std::vector<uint64_t> set;  // categorical
-        std::vector<uint32_t> leavers;  // rows; none: the fork is not known yet
-    };
-    using Forks = std::vector<Fork>;
+    using Forks = std::vector<LeaverFork>;
 
-    // A crowd, or one of the forks in which it goes on.
-    struct Waiting {
-        CrowdPtr crowd;
-        Fork fork;
-        bool is_fork() const { return !fork.leavers.empty(); }
-    };
-
-    // The loop: a crowd is replaced by its forks, a fork by its children.
-    void grow_from(std::vector<Waiting> stack, std::vector<Waiting>* set_aside, int worker) {
-        while (!stack.empty()) {
-            shop_.workers.check();
-            Waiting waiting = std::move(stack.back());
-            stack.pop_back();
-            if (set_aside != nullptr && is_task(waiting)) {
-                set_aside->push_back(std::move(waiting));
-                grow_if_many_wait(*set_aside);
-            } else if (waiting.is_fork()) {
-                for (CrowdPtr& child : bear(*waiting.crowd, waiting.fork, worker))
-                    stack.push_back({std::move(child), {}});
-            } else {
-                for (Fork& fork : open(*waiting.crowd, worker))
-                    stack.push_back({waiting.crowd, std::move(fork)});
-            }
-        }
-    }
-
-    bool is_task(const Waiting& waiting) const {
-        if (waiting.is_fork()) return false;
-        auto n_workers = static_cast<size_t>(shop_.workers.size());
-        return !is_crowd(*waiting.crowd) || waiting.crowd->n_rows() * 4 * n_workers < n_root_rows_;
-    }
-    void grow_if_many_wait(std::vector<Waiting>& tasks) {
-        uint64_t bytes = 0;
-        for (const Waiting& task : tasks) bytes += task.crowd->layout.nbytes();
-        if (bytes > kWaitingLayouts * root_bytes_) grow_set_aside(tasks);
-    }
-    void grow_set_aside(std::vector<Waiting>& tasks) {
-        std::stable_sort(tasks.begin(), tasks.end(), [](const Waiting& a, const Waiting& b) {
-            return a.crowd->n_rows() > b.crowd->n_rows();
-        });
-        shop_.in_tasks = true;
-        shop_.workers.for_each(tasks.size(), [&](size_t at, int worker) {
-            std::vector<Waiting> stack;
-            stack.push_back(std::move(tasks[at]));
-            grow_from(std::move(stack), nullptr, worker);
-        });
-        shop_.in_tasks = false;
-        tasks.clear();
-    }
-
-    // Answers the leavers for which the node is a leaf; the others go on in forks.
-    Forks open(Crowd<Stats>& crowd, int worker) {
+    Forks open_crowd(Crowd<Stats>& crowd, Target& answers, int worker) {
         Desk<Stats>& desk = shop_.desk(worker);
         if constexpr (requires { MeanStanding::serves(*seat_.rules, *seat_.stats); }) {
             if (is_crowd(crowd) && MeanStanding::serves(*seat_.rules, *seat_.stats)) {
                 MeanStanding standing(crowd, seat_);
-                return open_with(crowd, standing, worker, [&] {
+                return open_with(crowd, standing, answers, worker, [&] {
                     return MeanSearch(crowd, seat_, find_winner(crowd, worker), desk);
                 });
             }
         }
         if (is_crowd(crowd) && kinds_.representatives.size() <= kMostKinds) {
             KindStanding<Stats> standing(crowd, seat_, kinds_, desk);
-            return open_with(crowd, standing, worker, [&] {
+            return open_with(crowd, standing, answers, worker, [&] {
                 bool needs_winner = KindSearch<Stats>::has_window(crowd, seat_);
                 Split winner = needs_winner ? find_winner(crowd, worker) : Split{};
                 return KindSearch<Stats>(crowd, seat_, standing, winner, desk);
             });
         }
-        for (uint32_t row : crowd.leavers) leave_alone(crowd, row, worker);
+        for (uint32_t row : crowd.leavers) leave_alone(crowd, row, answers, worker);
         return {};
     }
 
@@ -133,15 +127,16 @@ private:
     }
 
     template <class Standing, class MakeSearch>
-    Forks open_with(Crowd<Stats>& crowd, Standing& standing, int worker, MakeSearch&& search) {
-        settle_leaves(crowd, standing);
+    Forks open_with(Crowd<Stats>& crowd, Standing& standing, Target& answers, int worker,
+                    MakeSearch&& search) {
+        settle_leaves(crowd, standing, *answers);
         if (crowd.leavers.empty()) return {};
         Desk<Stats>& desk = shop_.desk(worker);
         count_work(crowd, desk.work);
         std::vector<Choice> choices;
         ChoiceSets sets;
         search().run(choices, sets);
-        Forks forks = part(crowd, standing, choices, sets, desk);
+        Forks forks = part(crowd, standing, choices, sets, *answers, desk);
         desk.work.forks += forks.empty() ? 0 : forks.size() - 1;
         desk.work.count_tests(crowd.depth, forks.size());
         return forks;
@@ -164,9 +159,7 @@ private:
         Desk<Stats>& desk = shop_.desk(worker);
         auto node = desk.take_node();
         node->seat = &seat;
-        node->layout = &crowd.layout;
-        node->begin = 0, node->end = crowd.n_rows();
-        node->stretches = crowd.layout.root_stretches;
+        node->take_all(crowd.layout);
         node->totals = crowd.totals;
         std::vector<double> value(Stats::is_classification ? seat.stats->width() : 1);
         node->context = seat.stats->context(crowd.totals, crowd.layout.rows);
@@ -179,34 +172,34 @@ private:
 
     // One row on its own ----------------------------------------------------------------------
 
-    void leave_alone(Crowd<Stats>& crowd, uint32_t row, int worker) {
+    void leave_alone(Crowd<Stats>& crowd, uint32_t row, Target& answers, int worker) {
         if (crowd.is_apart) {
             crowd.bytes = Metered();  // the path counts them
-            return follow(crowd.layout, crowd, row, weigh_root(row, shop_.desk(worker)), worker);
+            return follow(crowd.layout, crowd, row, weigh_root(row, shop_.desk(worker)), answers,
+                          worker);
         }
         uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
         for (uint32_t each : crowd.layout.rows) ways[each] = kGoesLeft;
         ways[row] = 0;
         Layout layout;
         derive(crowd.layout, ways, crowd.n_rows() - 1, layout);
-        follow(layout, crowd, row, weigh_root(row, shop_.desk(worker)), worker);
+        follow(layout, crowd, row, weigh_root(row, shop_.desk(worker)), answers, worker);
     }
 
     // The path of a row from a node on that has the rows of the layout.
     void follow(Layout& layout, const Crowd<Stats>& crowd, uint32_t row, double root_weight,
-                int worker) {
+                const Target& answers, int worker) {
         Metered bytes(shop_.meter, layout.nbytes());
         Seat<Stats> seat = seat_;
         seat.root_weight = root_weight;
+        seat.asks_everything = false;
         auto node = shop_.desk(worker).take_node();
         node->totals = seat.stats->sum_rows(layout.rows);
         node->seat = &seat;
-        node->layout = &layout;
-        node->begin = 0, node->end = layout.n_rows;
-        node->stretches = layout.root_stretches;
+        node->take_all(layout);
         node->depth = crowd.depth;
         node->key = crowd.key;
-        path_.follow(std::move(node), row, answers_.of(row), worker);
+        follow_path(shop_, std::move(node), row, answers, worker);
     }
 
     // What the leaver's root weighs.
@@ -224,11 +217,11 @@ private:
 
     // Answers the leavers for which the node is a leaf, and takes them out.
     template <class Standing>
-    void settle_leaves(Crowd<Stats>& crowd, Standing& standing) {
+    void settle_leaves(Crowd<Stats>& crowd, Standing& standing, Answers& answers) {
         std::vector<uint32_t> kept;
         for (uint32_t k = 0; k < crowd.leavers.size(); ++k) {
             if (standing.is_leaf(k))
-                standing.write_value(k, answers_.of(crowd.leavers[k]));
+                standing.write_value(k, answers.of(crowd.leavers[k]));
             else
                 kept.push_back(k);
         }
@@ -241,16 +234,17 @@ private:
 
     template <class Standing>
     Forks part(const Crowd<Stats>& crowd, const Standing& standing,
-               const std::vector<Choice>& choices, const ChoiceSets& sets, Desk<Stats>& desk) {
+               const std::vector<Choice>& choices, const ChoiceSets& sets, Answers& answers,
+               Desk<Stats>& desk) {
         Presences presences(crowd.layout, desk.scratch.pairs);
         using Key = std::tuple<uint32_t, uint32_t, bool, std::vector<uint64_t>>;
-        std::map<Key, Fork> forks;
+        std::map<Key, LeaverFork> forks;
         bool is_limited = seat_.rules->min_impurity_decrease > 0.0;
-        Fork* last = nullptr;
+        LeaverFork* last = nullptr;
         for (uint32_t k = 0; k < choices.size(); ++k) {
             uint32_t row = crowd.leavers[k];
             if (!choices[k].exists()) {
-                standing.write_value(k, answers_.of(row));
+                standing.write_value(k, answers.of(row));
                 continue;
             }
             Choice choice = choices[k];
@@ -268,10 +262,10 @@ private:
             });
             if (is_limited &&
                 !decreases_enough(crowd, {choice, set, {}}, standing.of(k), row, desk)) {
-                standing.write_value(k, answers_.of(row));
+                standing.write_value(k, answers.of(row));
                 continue;
             }
-            Fork& fork = forks[Key(choice.column, choice.code, choice.missing_left, set)];
+            LeaverFork& fork = forks[Key(choice.column, choice.code, choice.missing_left, set)];
             if (fork.leavers.empty()) fork.choice = choice, fork.set = std::move(set);
             fork.leavers.push_back(row);
             last = &fork;
@@ -291,7 +285,7 @@ private:
     // Children --------------------------------------------------------------------------------
 
     // The rows of both sides, which have no orders yet.
-    std::pair<CrowdPtr, CrowdPtr> divide(const Crowd<Stats>& crowd, const Fork& fork) const {
+    std::pair<CrowdPtr, CrowdPtr> divide(const Crowd<Stats>& crowd, const LeaverFork& fork) const {
         const Column& column = crowd.layout.table->columns[fork.choice.column];
         auto left = std::make_shared<Crowd<Stats>>(), right = std::make_shared<Crowd<Stats>>();
         Words &on_left = left->layout.rows, &on_right = right->layout.rows;
@@ -318,7 +312,8 @@ private:
     }
 
     // Those that have leavers, the larger one first: the other one is taken from the stack before it.
-    std::vector<CrowdPtr> bear(const Crowd<Stats>& crowd, const Fork& fork, int worker) {
+    std::vector<CrowdPtr> make_children(const Crowd<Stats>& crowd, const LeaverFork& fork,
+                                        int worker) {
         auto [left, right] = divide(crowd, fork);
         uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
         for (uint32_t row : left->layout.rows) ways[row] = kGoesLeft;
@@ -359,7 +354,7 @@ private:
     }
 
     // min_impurity_decrease, by the leaver's own rows.
-    bool decreases_enough(const Crowd<Stats>& crowd, const Fork& fork,
+    bool decreases_enough(const Crowd<Stats>& crowd, const LeaverFork& fork,
                           const Absence<Stats>& absence, uint32_t row, Desk<Stats>& desk) const {
         auto [left, right] = divide(crowd, fork);
         bool is_left =
@@ -382,12 +377,9 @@ private:
     Workshop<Stats>& shop_;
     Seat<Stats> seat_;
     const Kinds& kinds_;
-    Answers& answers_;
     Finder<Stats> finder_;
-    Path<Stats> path_;
     typename Stats::Totals root_totals_;
-    size_t n_root_rows_ = 0;
-    uint64_t root_bytes_ = 0;
+    uint64_t root_bytes_;
 };
 
 }  // namespace treefold
