@@ -16,11 +16,8 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 from treefold.command.notation import (  # noqa: E402
     NumberForm,
-    clean_dates,
     clean_numbers,
-    find_date_order,
     find_number_form,
-    parse_dates,
 )
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "csv"
@@ -97,38 +94,6 @@ def test_what_can_be_read_in_two_ways_is_not_guessed(texts: list[str], why: str)
             found = find_number_form(pa.array(texts), mark)
             assert isinstance(found, NumberForm)
             assert found.mark == mark
-
-
-@pytest.mark.parametrize(
-    ("texts", "is_day_first", "days"),
-    [
-        (["13.02.2024", "1.2.2024"], True, ["2024-02-13", "2024-02-01"]),
-        (["3/14/2025", "01/02/2025"], False, ["2025-03-14", "2025-01-02"]),
-        (["28-12-2024"], True, ["2024-12-28"]),
-        (["2024/3/5", "2024/12/31"], True, ["2024-03-05", "2024-12-31"]),
-        (["3/14/2025 9:05", "3/1/2025 13:00"], False, ["2025-03-14 09:05:00"]),
-        (["29.02.2024", "30.01.2024"], True, ["2024-02-29"]),
-    ],
-)
-def test_dates_are_read_as_what_they_are(
-    texts: list[str], is_day_first: bool, days: list[str]
-) -> None:
-    values = pa.array(texts)
-    assert find_date_order(values, None) is is_day_first
-    parsed = parse_dates(clean_dates(values, is_day_first)).to_pylist()
-    assert [str(one) for one in parsed][: len(days)] == days
-
-
-def test_dates_that_are_none_or_unclear_are_not_guessed() -> None:
-    for texts in (["31.02.2024"], ["13/14/2024"], ["14/3/2025", "3/14/2025"], ["1/2/24"], ["x"]):
-        assert find_date_order(pa.array(texts), None) is None
-    doubt = find_date_order(pa.array(["01.01.2024", "01.02.2024"]), None)
-    assert doubt == (
-        "'01.02.2024' is 2024-02-01 if the day comes first, but 2024-01-02 if the month does"
-    )
-    for order in (True, False):
-        assert find_date_order(pa.array(["01.02.2024"]), order) is order
-        assert find_date_order(pa.array(["14.02.2024"]), order) is True
 
 
 MONEY = ["price,share,day,class"] + [
@@ -211,21 +176,6 @@ def test_the_rest_of_the_file_or_the_user_says_the_decimal_mark(
     hints = [hint for hint in found["hints"] if "'x' is left as text" in hint]
     assert len(hints) == (kind == {})
     assert all("Say which: --decimal . or --decimal ," in hint for hint in hints)
-
-
-@pytest.mark.parametrize(
-    ("options", "how"), [([], None), (["--day-first"], "day"), (["--month-first"], "month")]
-)
-def test_a_date_of_two_meanings_stays_text_until_the_user_says(
-    tmp_path: Path, options: list[object], how: str | None
-) -> None:
-    lines = [f"0{1 + row % 9}.0{1 + row // 9 % 9}.2024,{'ab'[row % 9 > 4]}" for row in range(81)]
-    path, model = write(tmp_path / "data.csv", "day,y", *lines * 2), tmp_path / "m.treefold"
-    found = read(path, "y", "--model", model, *options)
-    assert found["read"]["dates"] == ({} if how is None else {"day": f"{how} first"})
-    doubts = [hint for hint in found["hints"] if "--day-first or --month-first" in hint]
-    assert len(doubts) == (how is None)
-    assert run("predict", model, path).code == 0
 
 
 @pytest.mark.parametrize("values", ["1,{}", "€{}.000"])

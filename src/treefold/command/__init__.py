@@ -2,7 +2,7 @@
 
     mistakes, options       what the user is told; what the user asked
     outputs                 the files that are written: all or none
-    notation                how people write numbers and dates
+    notation, dates         how people write numbers; how they write dates
     heading                 whether the first line holds names
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
     recognition             which text columns are numbers or dates

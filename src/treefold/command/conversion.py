@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, types
 
+from treefold.command.dates import DateForm, clean_dates
 from treefold.command.mistakes import Place, UserError
-from treefold.command.notation import NumberForm, clean_dates, clean_numbers, trim
+from treefold.command.notation import NumberForm, clean_numbers, trim
 from treefold.command.recognition import Reading
 from treefold.command.target import decode
 from treefold.command.triage import is_text
@@ -96,7 +97,7 @@ class Converter:
         elif family == "number":
             column = to_numbers(column, where, self.find_form(name))
         elif family == "date" and is_text(column.type):
-            column = _to_dates(column, where, self.reading.dates.get(name))
+            column = _to_dates(column, where, self.reading.dates.get(name, DateForm()))
         if place in schema.categories:
             self._note_unseen(name, column, schema.categories[place])
         return column
@@ -189,10 +190,8 @@ def _cast_numbers(text: Any) -> Any:
     return None
 
 
-def _to_dates(column: Any, where: Place, is_day_first: bool | None) -> Any:
-    # Trees know dates to the microsecond: digits beyond are left out, as those of a date are.
-    text = clean_dates(column.cast(pa.string()), is_day_first)
-    text = compute.replace_substring_regex(text, r"(\.\d{6})\d+", r"\1")
+def _to_dates(column: Any, where: Place, form: DateForm) -> Any:
+    text = clean_dates(column.cast(pa.string()), form)
     kinds = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
     for kind in kinds:
         try:

@@ -1,4 +1,4 @@
-"""How people write numbers and dates as text: $45,000.00, 12%, 1.234,56, 01.02.2024, 3/14/2025.
+"""How people write numbers as text: $45,000.00, 12%, 1.234,56.
 
 A value that can be read in two ways is never guessed: 1,234 is a thousand where the decimal mark is
 a point, and little more than one where it is a comma. What the marks are, a column says by its
@@ -15,13 +15,10 @@ __all__ = [
     "MISSING",
     "NumberForm",
     "are_numbers",
-    "clean_dates",
     "clean_numbers",
-    "find_date_order",
     "find_mark",
     "find_number_form",
     "is_missing_word",
-    "parse_dates",
     "trim",
 ]
 
@@ -36,9 +33,6 @@ _DIGITS = {  # by decimal mark; groups are of three digits, and none begins with
 _SCALES = {"k": "e3", "thousand": "e3", "m": "e6", "mn": "e6", "million": "e6"}
 _SCALES |= {"b": "e9", "bn": "e9", "billion": "e9"}
 _DOLLARS = ("$", "US$", "£")  # whose thousands have a comma; there is no thousandth of a cent
-_DATE = r"^([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})"
-_TIME = r"([ T][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?$"
-_YEAR_FIRST = r"^([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})" + _TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,58 +205,3 @@ def _write_plain(part: dict[str, Any], mark: str) -> Any:
     for word in sorted(_SCALES, key=len, reverse=True):
         power = compute.if_else(compute.equal(power, word), _SCALES[word], power)
     return compute.binary_join_element_wise(sign, digits, part["power"], power, "")
-
-
-# Dates ------------------------------------------------------------------------------------------
-
-
-def find_date_order(values: Any, is_day_first: bool | None) -> bool | str | None:
-    """Tell whether the day comes first in distinct values, if all are dates.
-
-    None: they are no dates. Text: why it cannot be told. Years that come first tell it, too: then
-    it does not matter. `is_day_first` is what the user says.
-    """
-    if not _are_dates(values.slice(0, 100)):
-        return None
-    orders = {}
-    for order in (True, False):
-        read = parse_dates(clean_dates(values, order))
-        if read is not None:
-            orders[order] = read
-    if len(orders) < 2:
-        return next(iter(orders), None)
-    if orders[True].equals(orders[False]):
-        return True
-    if is_day_first is not None:
-        return is_day_first
-    index = compute.index(compute.not_equal(orders[True], orders[False]), True).as_py()
-    day, month = (str(orders[order][index].as_py())[:10] for order in (True, False))
-    return f"'{values[index]}' is {day} if the day comes first, but {month} if the month does"
-
-
-def clean_dates(column: Any, is_day_first: bool | None) -> Any:
-    """Write dates as YYYY-MM-DD; leave what is no date of this form as it is."""
-    text = trim(column)
-    if is_day_first is not None:
-        order = r"\3-\2-\1\4" if is_day_first else r"\3-\1-\2\4"
-        text = compute.replace_substring_regex(text, _DATE + _TIME, order)
-    text = compute.replace_substring_regex(text, _YEAR_FIRST, r"\1-\2-\3\4")
-    text = compute.replace_substring_regex(text, r"^([0-9]{4})-([0-9])-", r"\1-0\2-")
-    text = compute.replace_substring_regex(text, r"^([0-9]{4}-[0-9]{2})-([0-9])\b", r"\1-0\2")
-    text = compute.replace_substring_regex(text, r"([ T])([0-9]):", r"\10\2:")
-    return compute.if_else(is_missing_word(text), pa.scalar(None, pa.string()), text)
-
-
-def parse_dates(text: Any) -> Any:
-    """Read dates as days, or as moments if they have a time; None if one of them is none."""
-    for kind in (pa.date32(), pa.timestamp("s"), pa.timestamp("us")):
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    return None
-
-
-def _are_dates(values: Any) -> bool:
-    is_date = compute.match_substring_regex(values, f"{_DATE}{_TIME}|{_YEAR_FIRST}")
-    return bool(compute.all(is_date).as_py())

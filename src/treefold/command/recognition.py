@@ -11,17 +11,22 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute, types
 
+from treefold.command.dates import (
+    DateForm,
+    Doubt,
+    clean_dates,
+    find_date_form,
+    name_form,
+    parse_dates,
+)
 from treefold.command.mistakes import UserError
 from treefold.command.notation import (
     MARKS,
     NumberForm,
     are_numbers,
-    clean_dates,
     clean_numbers,
-    find_date_order,
     find_number_form,
     is_missing_word,
-    parse_dates,
     trim,
 )
 from treefold.command.options import FitOptions, Task
@@ -39,7 +44,7 @@ class Reading:
     """How a model's file was written: other files are read alike."""
 
     numbers: dict[str, NumberForm] = field(default_factory=dict)  # by column
-    dates: dict[str, bool] = field(default_factory=dict)  # whether the day comes first
+    dates: dict[str, DateForm] = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     widths: list[int] = field(default_factory=list)  # without names: possible numbers of columns
 
@@ -58,7 +63,7 @@ class Reading:
             return cls()
         try:
             numbers = {str(name): NumberForm(**one) for name, one in state["numbers"].items()}
-            dates = {str(name): bool(one) for name, one in state["dates"].items()}
+            dates = {str(name): _read_form(one) for name, one in state["dates"].items()}
             layout = Layout(**{**state["layout"], "missing": tuple(state["layout"]["missing"])})
             texts = [layout.decimal, layout.comment, *layout.missing]
             texts += [text for one in numbers.values() for text in (one.mark, one.unit)]
@@ -73,6 +78,14 @@ class Reading:
         except (KeyError, TypeError, ValueError, AttributeError):
             pass
         raise UserError(f"{file} does not say how its columns are read; write it again by fit.")
+
+
+def _read_form(state: Any) -> DateForm:
+    """Read how dates are written; older files only say whether the day comes first."""
+    form = DateForm(state) if isinstance(state, bool) else DateForm(**state)
+    if not isinstance(form.is_day_first, bool) or not isinstance(form.first_year, int | None):
+        raise TypeError
+    return form
 
 
 @dataclass(slots=True)
@@ -133,27 +146,23 @@ def _recognise(done: Recognised, name: str, values: Any, rows: Rows, options: Fi
         _note_missing(done, name, column)
         text = clean_numbers(column, found.mark, found.unit)
         return _to_numbers(text)
-    order = find_date_order(values, options.day_first)
-    if isinstance(order, bool):
-        done.reading.dates[name] = order
-        dates = parse_dates(clean_dates(column, order))
-        done.dates[name] = _name_order(values, is_day_first=order)
+    form = find_date_form(values, options.day_first)
+    if isinstance(form, DateForm):
+        done.reading.dates[name] = form
+        done.dates[name] = name_form(form, values)
         _note_missing(done, name, column)
-        return dates
-    doubt = found or order
+        return parse_dates(clean_dates(column, form))
+    doubt = form if found is None else Doubt(found, _find_cure(found))
     if doubt is not None:
-        cure = _find_cure(doubt, is_date=found is None)
         if name == options.target and found is not None and options.task is Task.AUTO:
-            raise UserError(f"Target '{name}' holds numbers, but {doubt}. {cure}")
-        done.hints.append(f"'{name}' is left as text: {doubt}. {cure}")
+            raise UserError(f"Target '{name}' holds numbers, but {doubt.reason}. {doubt.cure}")
+        done.hints.append(f"'{name}' is left as text: {doubt.reason}. {doubt.cure}")
     elif name == options.target and options.task is Task.AUTO:
         _refuse_mixture(name, column, values)
     return column
 
 
-def _find_cure(doubt: str, is_date: bool) -> str:
-    if is_date:
-        return "Say which: --day-first or --month-first."
+def _find_cure(doubt: str) -> str:
     if "decimal mark" in doubt:
         return "Say which: --decimal . or --decimal ,"
     return "Write them alike to use them as numbers."
@@ -178,12 +187,6 @@ def _name_form(form: NumberForm, values: Any, usual: str | None) -> str:
     if not form.unit and compute.any(is_grouped).as_py():
         words.append("thousands separators")
     return ", ".join(words)
-
-
-def _name_order(values: Any, is_day_first: bool) -> str:
-    if compute.all(compute.match_substring_regex(values, "^[0-9]{4}")).as_py():
-        return "year first"
-    return "day first" if is_day_first else "month first"
 
 
 def _note_missing(done: Recognised, name: str, column: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, types
 
+from treefold.command.dates import look_like_dates
 from treefold.command.mistakes import UserError
 from treefold.command.notation import are_numbers
 from treefold.command.options import FitOptions
@@ -155,19 +156,23 @@ def _is_identifier(name: str, column: Any) -> bool:
 
 
 def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
-    """Point at text that is numbers but for a few values."""
+    """Point at text that is numbers, or dates, but for a few values."""
     if not is_text(column.type) or types.is_dictionary(column.type):
         return
     values = column.drop_null()
-    is_number = are_numbers(values.cast("string"))  # or says that there is none
-    n_other = len(values) - (compute.sum(is_number).as_py() or 0)
-    if 0 < n_other <= (1 - MOSTLY_NUMBERS) * len(values):
-        first = values.filter(compute.invert(is_number))[0]
-        words = "value is" if n_other == 1 else "values are"
-        chosen.hints.append(
-            f"'{name}' is read as categories, because {n_other:,} {words} not a number "
-            f"(first: '{first}'). To take it for missing: --missing {shlex.quote(str(first))}"
-        )
+    text = values.cast("string")
+    for noun, nouns, is_it in (
+        ("a number", "numbers", are_numbers(text)),  # or says that there is none
+        ("a date", "dates", look_like_dates(text)),
+    ):
+        n_other = len(values) - (compute.sum(is_it).as_py() or 0)
+        if 0 < n_other <= (1 - MOSTLY_NUMBERS) * len(values):
+            first = values.filter(compute.invert(is_it))[0]
+            words = f"value is not {noun}" if n_other == 1 else f"values are not {nouns}"
+            chosen.hints.append(
+                f"'{name}' is read as categories, because {n_other:,} {words} "
+                f"(first: '{first}'). To take it for missing: --missing {shlex.quote(str(first))}"
+            )
 
 
 def _note_rarity(chosen: Chosen, used: dict[str, Any]) -> None:
