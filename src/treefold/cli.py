@@ -122,6 +122,9 @@ def _make_fit() -> Callable[..., None]:
         categorical: Annotated[
             list[str] | None, column("Take its numbers for categories. May be repeated.")
         ] = None,
+        numeric: Annotated[
+            list[str] | None, column("Take codes such as 00123 for numbers. May be repeated.")
+        ] = None,
         id: Annotated[str | None, column("Names the rows: leave it out.")] = None,
         no_header: Annotated[
             bool, Option("--no-header", help="The first line is data, not names.")
@@ -202,7 +205,7 @@ def _make_fit() -> Callable[..., None]:
             options = FitOptions(
                 data=data, target=target, task=task, positive=positive, class_weight=class_weight,
                 weights=weights, drop=tuple(drop or ()), categorical=tuple(categorical or ()),
-                header=not no_header, comment=comment,
+                numeric=tuple(numeric or ()), header=not no_header, comment=comment,
                 missing=tuple(missing or ()), decimal=decimal and decimal.value,
                 day_first=day_first,
                 id=id, cv=cv, repeats=repeats, groups=groups, time=time, folds=folds,

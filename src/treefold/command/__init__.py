@@ -5,7 +5,7 @@
     notation, dates         how people write numbers; how they write dates
     heading                 whether the first line holds names
     sniffing, reading       which kind of file it is; its rows, at once or batch by batch
-    recognition             which text columns are numbers or dates
+    codes, recognition      which digits are names; which text columns are numbers or dates
     target, timing, triage  what is to be predicted; whether rows follow in time; which columns
                             are used, and why not the others
     conversion              columns of other files as the model knows them

@@ -43,7 +43,7 @@ _TWO = "[0-9]{1,2}"
 _YEAR = "(?P<year>[0-9]{4})"
 _MODERN = "(?P<year>(?:1[89]|20)[0-9]{2})"  # where nothing else says that it is a date
 _ANY_YEAR = "(?P<year>[0-9]{4}|'?[0-9]{2})"
-_DAY = f"(?P<day>{_TWO})(?i:st|nd|rd|th)?"
+_DAY = f"(?P<day>{_TWO})(?i:st|[nr]d|th)?"
 _SHAPES = {
     "year first": f"{_YEAR}[./-](?P<month>{_TWO})[./-](?P<day>{_TWO})",
     "day first": f"(?P<day>{_TWO})[./-](?P<month>{_TWO})[./-]{_ANY_YEAR}",

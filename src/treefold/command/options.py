@@ -60,6 +60,7 @@ class FitOptions:
     weights: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
     header: bool = True
     comment: str | None = None
     missing: tuple[str, ...] = ()

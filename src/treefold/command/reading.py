@@ -25,7 +25,7 @@ from treefold.command.sniffing import (
     find_kind,
 )
 
-__all__ = ["Rows", "name_file", "nan_to_null", "open_rows", "read_table"]
+__all__ = ["Rows", "name_file", "nan_to_null", "open_rows", "read_table", "read_text"]
 
 _BATCH_ROWS = 65_536
 _BLOCK = 2**22  # bytes of CSV that are read at one time; a line must fit in
@@ -238,6 +238,23 @@ def read_table(rows: Rows) -> Any:
         raise UserError(f"{rows.name} has no rows, only column names.")
     table = table.rename_columns(rows.name_columns(table.column_names))
     return table if rows.kind == "csv" else rows.with_missing(nan_to_null(table))
+
+
+def read_text(rows: Rows, columns: Sequence[str]) -> Any:
+    """Read some columns of a CSV file as the text that they are."""
+    names = _name_csv(rows)
+    shown = dict(zip(rows.name_columns(names), names, strict=True))
+    kinds = {shown[name]: pa.string() for name in columns}
+    with _errors_named(rows):
+        table = csv.read_csv(
+            rows.open(),
+            read_options=rows.read_options(),
+            parse_options=rows.form.parse_options(),
+            convert_options=rows.form.convert_options(
+                column_types=kinds, include_columns=list(kinds)
+            ),
+        )
+    return table.rename_columns(columns)
 
 
 def nan_to_null(table: Any) -> Any:

@@ -4,6 +4,7 @@ The values of a column decide, all of them: see `treefold.command.notation`. Wha
 it looks like numbers or dates gets a hint.
 """
 
+import shlex
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute, types
 
+from treefold.command.codes import are_codes, keep_codes
 from treefold.command.dates import (
     DateForm,
     Doubt,
@@ -97,15 +99,22 @@ class Recognised:
     numbers: dict[str, str] = field(default_factory=dict)  # what is said of each: its unit
     dates: dict[str, str] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)  # columns by word
+    codes: list[str] = field(default_factory=list)  # columns of digits that stay text
     hints: list[str] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
         """Say what was read as what."""
-        return {"numbers": self.numbers, "dates": self.dates, "missing_words": self.missing}
+        return {
+            "numbers": self.numbers,
+            "dates": self.dates,
+            "codes": self.codes,
+            "missing_words": self.missing,
+        }
 
 
 def recognise(table: Any, rows: Rows, layout: Layout, options: FitOptions) -> Recognised:
     """Look at all columns of text but those that are left out anyway."""
+    table = keep_codes(table, rows, options)
     done = Recognised(table, Reading(layout=layout))
     if not layout.has_names and rows.kind == "csv":
         n_columns = table.num_columns
@@ -135,10 +144,21 @@ def recognise(table: Any, rows: Rows, layout: Layout, options: FitOptions) -> Re
 def _recognise(done: Recognised, name: str, values: Any, rows: Rows, options: FitOptions) -> Any:
     """Give one column as what it is; `values` are its distinct ones."""
     column = done.table[name]
+    if are_codes(values, name, options):
+        if name == options.target and options.task is Task.AUTO and len(values) > _MANY_CLASSES:
+            raise UserError(
+                f"Target '{name}' holds digits with zeros in front, such as "
+                f"'{compute.min(values)}'. Say "
+                f"--numeric {shlex.quote(name)} if they are numbers, or --task classification."
+            )
+        _note_missing(done, name, column)
+        done.codes += [name] if rows.kind == "csv" else []
+        return compute.if_else(is_missing_word(column), pa.scalar(None, pa.string()), column)
     found = find_number_form(values, rows.form.mark)
     if isinstance(found, NumberForm):
         kind = _name_form(found, values, rows.form.mark)
-        if not kind and rows.kind != "csv":  # text that somebody wrote as text, such as codes
+        is_asked = rows.kind == "csv" or name in options.numeric
+        if not kind and not is_asked:  # text that somebody wrote as text, such as codes
             return column
         done.reading.numbers[name] = found
         if kind:
