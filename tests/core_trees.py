@@ -11,7 +11,13 @@ from scipy import sparse
 from treefold import _native
 
 
-def grow_core(case: Case, is_sparse: bool = False, n_threads: int = 1) -> _native.Tree:
+def grow_core(
+    case: Case, is_sparse: bool = False, n_threads: int = 1, **switches: str
+) -> _native.Tree:
+    """The tree of a case. switches: of the core's rules that the twin's do not have."""
+    rules = core_rules(case.rules, len(case.n_categories), case.multipliers)
+    for name, value in switches.items():
+        setattr(rules, name, value)
     kind = np.int32 if case.n_classes else np.float64
     weights = None if case.weights is None else np.array(case.weights, dtype=np.float64)
     return _native.grow(
@@ -19,7 +25,7 @@ def grow_core(case: Case, is_sparse: bool = False, n_threads: int = 1) -> _nativ
         np.array(case.target, dtype=kind),
         case.n_classes,
         weights,
-        core_rules(case.rules, len(case.n_categories), case.multipliers),
+        rules,
         n_threads,
     )
 

@@ -1,13 +1,10 @@
-"""Small nodes, where columns of few codes are filtered sixteen at a time before they are searched.
-
-A limit on the weight of leaves that no leaf can miss makes a tree by the exact scans alone.
-"""
+"""Small nodes: columns of few codes are filtered sixteen at a time before they are searched."""
 
 import numpy as np
 import pytest
 from family_trees import Workbench, draw_folds, without_each
 
-from treefold import DecisionTreeClassifier
+from treefold import DecisionTreeClassifier, rules
 
 MOST_FILTERED = 255  # rows of a node
 
@@ -23,7 +20,9 @@ def make_data(n_rows, n_columns, n_codes, n_classes, seed):
 
 def assert_as_exact(X, y, **params):
     fast = DecisionTreeClassifier(**params).fit(X, y).tree_
-    exact = DecisionTreeClassifier(min_weight_fraction_leaf=1e-9, **params).fit(X, y).tree_
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "SEARCH", "exact")
+        exact = DecisionTreeClassifier(**params).fit(X, y).tree_
     for name in ("feature", "threshold", "value", "n_node_samples"):
         np.testing.assert_array_equal(getattr(exact, name), getattr(fast, name), err_msg=name)
 

@@ -16,15 +16,13 @@ from mixed_data import CATEGORICAL, LABELS, make_mixed
 from scipy import sparse
 
 import treefold
+from treefold import rules
 
 ARRAYS = ["children_left", "children_right", "feature", "threshold", "missing_go_to_left"]
 ARRAYS += ["impurity", "n_node_samples", "weighted_n_node_samples", "value"]
 ARRAYS += ["n_categories", "category_begin", "category_words"]
 TARGETS = ["two classes", "many classes", "regression"]
 mixed = cache(make_mixed)
-
-
-NO_KERNELS = {"min_weight_fraction_leaf": 1e-300}
 
 
 def fit(X, target, weights=None, rows=slice(None), **params):
@@ -240,30 +238,25 @@ def test_the_order_of_the_rows_does_not_matter(target, is_weighted):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_scans_in_float64_and_exact_scans_grow_the_same_tree(target):
-    """A weight that leaves must have keeps the kernels out (`core/search/filter.hpp`)."""
-    weighted = fit(mixed().X, target, np.ones(len(mixed().X)), **kinds("all"), **NO_KERNELS)
-    native, plain = weighted.tree_._native, dense_tree(target).tree_._native
-    for name in ARRAYS:
-        want, got = np.asarray(getattr(plain, name)), np.asarray(getattr(native, name))
-        if name == "impurity":  # variances are summed on another grid
-            np.testing.assert_allclose(got, want, rtol=1e-14)
-        else:
-            assert want.tobytes() == got.tobytes(), name
+def test_scans_in_float64_and_exact_scans_grow_the_same_tree(monkeypatch, target):
+    monkeypatch.setattr(rules, "SEARCH", "exact")
+    assert_same(fit(mixed().X, target, **kinds("all")), dense_tree(target))
 
 
 @pytest.mark.parametrize("columns", ["all", "numeric"])
 @pytest.mark.parametrize("target", ["two classes", "many classes"])
-def test_rows_that_count_several_times_are_counted_as_exact_scans_do(target, columns):
+def test_rows_that_count_several_times_are_counted_as_exact_scans_do(monkeypatch, target, columns):
     X, random = numbers(columns), np.random.default_rng(BASE_SEED)
     weights = random.poisson(1.0, size=len(X)).astype(np.float64)
     few_values = np.round(np.nan_to_num(X), 1)  # kept histograms, and no missing value
-    for table in (X, few_values):
-        exact = fit(table, target, weights, **kinds(columns), **NO_KERNELS)
-        assert_same(exact, fit(table, target, weights, **kinds(columns)))
-    few_values[random.random(X.shape) < 0.7] = 0.0
-    exact = fit(few_values, target, weights, **NO_KERNELS)
-    assert_same(exact, fit(sparse.csc_array(few_values), target, weights))
+    mostly_zero = np.where(random.random(X.shape) < 0.7, 0.0, few_values)
+    cases = [(X, kinds(columns)), (few_values, kinds(columns))]
+    cases.append((sparse.csc_array(mostly_zero), {}))
+    for table, params in cases:
+        fast = fit(table, target, weights, **params)
+        with monkeypatch.context() as patch:
+            patch.setattr(rules, "SEARCH", "exact")
+            assert_same(fit(table, target, weights, **params), fast)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -11,6 +11,7 @@
 #include "bind/bindings.hpp"
 #include "family/strata.hpp"
 #include "grow/grow.hpp"
+#include "search/plan.hpp"
 
 namespace treefold {
 
@@ -335,6 +336,10 @@ void bind_growth(nb::module_& m) {
     m.def("grow_family", &grow_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "sharing"_a, "n_threads"_a,
           "report"_a = nb::none());
+    m.def(
+        "can_search_together",
+        [](const Table& table, const Rules& rules) { return can_search_together(table, rules); },
+        "table"_a, "rules"_a);
     m.def("count_strata", &count_strata_of, "members"_a, "n_rows"_a, "n_looked_at"_a);
     m.def("answer_family", &answer_family, "table"_a, nb::arg("target").noconvert(), "n_classes"_a,
           nb::arg("sample_weight").noconvert().none(), "members"_a, "n_threads"_a,

@@ -6,10 +6,6 @@
 
 namespace treefold {
 
-// Of columns with more codes most cells are empty, and it pays to ask each; of fewer, nobody could foresee the answer. (Ten
-// folds together: Pen Digits 1.2 times as fast as if nobody asked, Letter 1.06 times as if everybody did.)
-inline constexpr size_t kDenseCodes = 32;
-
 // What a column has for one lane.
 struct CutBound {
     // No cut is better; numeric columns without missing rows have one that is as good, up to rounding. -infinity if another

@@ -334,10 +334,13 @@ private:
 
     // Does a row add the same to everybody's statistics?
     bool adds_up(const std::vector<Share<Stats>>& shares) const {
-        return family_.sharing == Sharing::folds &&
-               std::all_of(shares.begin(), shares.end(), [&](const Share<Stats>& share) {
-                   return share.seat->stats->has_weights_of(*shares[0].seat->stats);
-               });
+        if constexpr (!kHasGroups)
+            return false;
+        else
+            return family_.sharing == Sharing::folds &&
+                   std::all_of(shares.begin(), shares.end(), [&](const Share<Stats>& share) {
+                       return share.seat->stats->has_weights_of(*shares[0].seat->stats);
+                   });
     }
 
     std::shared_ptr<Group<Stats>> make_group(Workshop<Stats>& shop,

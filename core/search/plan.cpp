@@ -68,6 +68,23 @@ Way Plan::way_of(uint32_t at, size_t n_rows) const {
     return Way::sorted;
 }
 
+bool Plan::has_few_rows(size_t n_codes, size_t n_rows, size_t n_labels) {
+    size_t n_weighed = n_codes > kDenseCodes && n_labels > 2 ? n_rows : 3 * n_rows;
+    return n_weighed < n_codes * n_labels;
+}
+
+bool filters_classes(const Rules& rules) {
+    return rules.criterion == Criterion::gini && rules.class_multipliers.empty() &&
+           rules.min_weight_leaf <= 0.0 && rules.search == Search::fastest;
+}
+
+bool can_search_together(const Table& table, const Rules& rules) {
+    return filters_classes(rules) && rules.max_leaf_nodes == 0 &&
+           rules.max_features >= table.columns.size() &&
+           std::none_of(table.columns.begin(), table.columns.end(),
+                        [](const Column& column) { return column.is_sparse; });
+}
+
 Way Plan::way_of_few(size_t n_rows) {
     constexpr size_t kSmall = 64;
     return n_rows <= kSmall ? Way::small_histogram : Way::histogram;

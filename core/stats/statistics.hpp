@@ -80,6 +80,7 @@ concept Statistics = requires(const S& stats, uint32_t row, typename S::Slot* sl
     { S::kCounts } -> std::convertible_to<bool>;  // are they searched by counting rows of classes?
     { stats.width() } -> std::same_as<size_t>;  // slots
     { stats.counts_rows() } -> std::same_as<bool>;  // does every row weigh one?
+    { stats.is_unit() } -> std::same_as<bool>;  // are the sums those that filters are made for?
     stats.add(row, slots);
     { stats.sum_rows(rows) } -> std::same_as<typename S::Totals>;
     totals -= totals;

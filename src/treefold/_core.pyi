@@ -156,6 +156,9 @@ def grow_family(
     is_whole: grow what nobody who asks reaches, too. sharing: "none", "overlap" or "folds"; the
     trees are the same."""
 
+def can_search_together(table: Table, rules: Rules) -> bool:
+    """Whether members of these rules can be searched together for classes whose rows count once."""
+
 def count_strata(
     members: list[tuple[NDArray[np.uint32] | None, NDArray[np.uint32] | None]],
     n_rows: int,

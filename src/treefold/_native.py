@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Tree,
         answer_family,
         build,
+        can_search_together,
         count_right,
         count_strata,
         draw_bag,
@@ -41,11 +42,13 @@ else:
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
     answer_family, draw_bag = _chosen.answer_family, _chosen.draw_bag
     count_right, count_strata = _chosen.count_right, _chosen.count_strata
+    can_search_together = _chosen.can_search_together
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
 __all__ += [
     "answer_family",
     "build",
+    "can_search_together",
     "count_right",
     "count_strata",
     "draw_bag",

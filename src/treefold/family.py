@@ -146,7 +146,7 @@ def choose_sharing(
     has_rows = table.n_rows >= (_SOME_ROWS if n_threads == 1 else _MANY_ROWS)
     are_few_values = are_some and _has_few_values(table)
     pays = are_many or (has_rows and (are_few_values or _is_mostly_binary(table)))
-    can_share = pays and _have_kernels(table, target, members) and _are_alike(members, table)
+    can_share = pays and _can_share(table, target, members) and _are_alike(members, table)
     return "folds" if can_share else "none"
 
 
@@ -168,26 +168,16 @@ def _is_mostly_binary(table: _native.Table) -> bool:
     return table.n_columns >= _MANY_BINARY and n_binary >= _MOST_BINARY * table.n_columns
 
 
-def _have_kernels(table: _native.Table, target: Target, members: Sequence[Member]) -> bool:
-    """Whether members can be searched together: folds of unit weights, by Gini, in all columns."""
+def _can_share(table: _native.Table, target: Target, members: Sequence[Member]) -> bool:
+    """Whether members can be searched together: every row counts once, and the core says so."""
     return (
         target.n_classes > 0
         and target.weights is None
-        and not table.is_sparse.any()
         and all(
-            member.weights is None
-            and member.rules.criterion == "gini"
-            and _size(member.rules.class_multipliers) == 0
-            and member.rules.min_weight_leaf == 0
-            and member.rules.max_leaf_nodes == 0
-            and member.rules.max_features >= table.n_columns
+            member.weights is None and _native.can_search_together(table, member.rules)
             for member in members
         )
     )
-
-
-def _size(values: NDArray[Any] | None) -> int:
-    return 0 if values is None else len(values)
 
 
 def _divide_time(seconds: float, trees: list[_native.Tree]) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """Leave-one-out: the answers of n trees without the trees.
 
 A row that is left out asks one question of one tree. The core answers all of them in one growth
-(`core/leave_one_out/left_out_nodes.hpp`), if the trees have the same rules: rows are grouped by the rules that the other
-rows make. Whatever needs more than answers (whole trees, pruning, the largest number of leaves) is
-grown tree by tree (`plants`).
+(`core/leave_one_out/`), if the trees have the same rules: rows are grouped by the rules that the
+other rows make. Whatever needs more than answers (whole trees, pruning, the largest number of
+leaves) is grown tree by tree (`plants`).
 """
 
 import copy
