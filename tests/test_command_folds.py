@@ -276,7 +276,10 @@ def test_rows_that_follow_in_time_get_a_hint_with_the_option_to_try(
     tmp_path: Path, is_date: bool
 ) -> None:
     path = make_weather(tmp_path / "a.csv", is_date=is_date)
-    (hint,) = json.loads(fit(path, "level", "--json").out)["hints"]
+    found = json.loads(fit(path, "level", "--json").out)
+    assert found["verdict"]["reasons"] == ["time"]
+    assert found["giveaways"] == []  # time itself is none
+    (hint,) = found["hints"] + found["warnings"]
     names = ["moment"] if is_date else list(PARTS)
     listed = ", ".join(f"'{name}'" for name in names)
     assert hint.startswith(f"The rows follow in time (by {listed})")
@@ -317,7 +320,8 @@ def test_a_hint_has_a_score_where_a_class_comes_late_and_rows_have_weights(tmp_p
     y = np.where(np.arange(N_ROWS) < 300, "a", np.where(np.arange(N_ROWS) % 3, "b", "a"))
     csv.write_csv(pa.table({"day": days, "x": X[:, 0], "y": y, "w": X[:, 1] + 1}), path)
     for more in (["--scoring", "roc_auc"], ["--weights", "w"]):
-        (hint,) = json.loads(fit(path, "y", "--json", *more).out)["hints"]
+        found = json.loads(fit(path, "y", "--json", *more).out)
+        (hint,) = found["hints"] + found["warnings"]
         assert re.search(
             r"learn from later rows \(\D+ [\d.]+; [\d.]+ from earlier rows only\)", hint
         )
@@ -327,7 +331,8 @@ def test_a_hint_has_a_score_where_a_class_comes_late_and_rows_have_weights(tmp_p
 def test_hours_of_a_real_file_are_known_for_time(tmp_path: Path) -> None:
     found = json.loads(fit(POLLUTION, "pm2.5", "--json", "--no-nested").out)
     assert found["columns"]["left_out"] == {"identifier": ["No"]}
-    assert found["hints"][0].endswith("--time year,month,day,hour")
+    assert found["verdict"]["reasons"] == ["time"]
+    assert found["warnings"][0].endswith("--time year,month,day,hour")
 
 
 def write_rows(path: Path, n_rows: int) -> Path:

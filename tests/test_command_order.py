@@ -103,5 +103,6 @@ def test_the_example_is_not_suspicious() -> None:
     found = json.loads(fit(LOANS, "default", *asked, "--drop", "application_date").out)
     assert not found["order"]["is_suspicious"]
     found = json.loads(fit(LOANS, "default", *asked).out)
-    assert found["order"] is None
+    assert found["order"]["times"] == ["application_date"]
+    assert not found["order"]["is_suspicious"]
     assert "follow in time" in found["hints"][0]

@@ -85,6 +85,35 @@ def test_an_order_of_the_rows_that_matters_is_suspicious(tmp_path: Path) -> None
     assert "because the order of the rows matters (" in said
 
 
+def test_a_score_that_earlier_rows_do_not_give_is_suspicious(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    days = np.datetime64("2024-01-01") + np.arange(N_ROWS)
+    y = random.normal(size=N_ROWS // 20).repeat(20) + random.normal(size=N_ROWS) / 3
+    path = make(tmp_path / "data.csv", day=days, x=random.normal(size=N_ROWS), y=y)
+    said, found = fit_both(path)
+    assert found["verdict"]["kind"] == "suspicious"
+    assert found["verdict"]["reasons"] == ["time"]
+    later = f"{found['order']['score']:.4f} from earlier rows only"
+    assert said.endswith(f"may be too good, because the rows follow in time by 'day' ({later}).")
+    assert [text for text in found["warnings"] if later in text and "--time day" in text]
+    assert fit_both(path, "--time", "day")[1]["verdict"]["kind"] != "suspicious"
+
+
+def test_a_score_without_error_is_suspicious(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    a, b = random.integers(0, 2, (2, N_ROWS))
+    path = make(tmp_path / "data.csv", a=a, b=b, c=NOISE, y=np.where((a & b) > 0, "yes", "no"))
+    said, found = fit_both(path)
+    assert said == (
+        "Suspicious: Brier score 0.0000 may be too good, because hardly any error is left, mostly "
+        "thanks to 'b' and 'a'."
+    )
+    assert found["verdict"]["reasons"] == ["score"]
+    assert sorted(found["verdict"]["columns"]) == ["a", "b"]
+    assert found["giveaways"] == []
+    assert "known only afterwards, leave it out: --drop " in found["warnings"][0]
+
+
 def test_a_gain_below_its_corrected_error_is_nothing() -> None:
     class Model:
         """What a verdict asks of a model."""

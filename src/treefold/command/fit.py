@@ -26,7 +26,7 @@ from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions, word_fit
-from treefold.command.order import check_order, score_in_time, word_order
+from treefold.command.order import check_order, compare_times, score_in_time, word_order
 from treefold.command.outputs import check_outputs, choose_width, printed, written_together
 from treefold.command.reading import Rows, name_file, open_rows, read_table
 from treefold.command.recognition import Recognised, recognise
@@ -36,7 +36,7 @@ from treefold.command.target import Target, read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
 from treefold.command.triage import Chosen, choose_columns
-from treefold.command.verdict import judge_fit
+from treefold.command.verdict import judge_fit, warn_of_score
 from treefold.command.words import write_findings
 from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
@@ -128,7 +128,7 @@ def _study(
     for name, column in zip(chosen.columns.column_names, chosen.columns.columns, strict=True):
         check_finite(column, Place(name_file(options.data), name, rows))
     encoded = _encode(chosen, options)
-    _tell_giveaways(encoded, target, found)
+    _tell_giveaways(encoded, target, chosen.times, found)
     found["hints"] = recognised.hints + chosen.hints
     folds = make_folds(encoded, target, table, options)
     found["folds"] = {
@@ -144,17 +144,20 @@ def _study(
     if options.nested:
         _tell_nesting(result, found)
     if chosen.times:
-        found["order"] = None  # how time matters is said instead
         _tell_time(study, result, table, chosen.times, found)
     else:
         _tell_order(study, options, result, found)
     found["verdict"] = judge_fit(result, found)
+    found["warnings"] += warn_of_score(found["verdict"])
     return result, encoded
 
 
-def _tell_giveaways(encoded: Table, target: Target, found: dict[str, Any]) -> None:
-    """Warn of columns that give the target away."""
-    found["giveaways"] = list_giveaways(encoded, target)
+def _tell_giveaways(
+    encoded: Table, target: Target, times: list[str], found: dict[str, Any]
+) -> None:
+    """Warn of columns that give the target away; what time does is said elsewhere."""
+    giveaways = list_giveaways(encoded, target)
+    found["giveaways"] = [one for one in giveaways if one["column"] not in times]
     found["warnings"] = [
         word_giveaway(one["column"], one["share"], target, f": --drop {shlex.quote(one['column'])}")
         for one in found["giveaways"]
@@ -167,12 +170,15 @@ def _tell_time(
     """Say what rows that follow in time do to the score of the same settings."""
     shuffled = read_score(study, result.model)
     later = score_in_time(study, result.model, columns, times)
-    change = ""
+    change, found["order"] = "", None
     if later is not None:
         result.evidence.n_trees += later.n_trees
+        naive = found["scores"]["rows"]["baseline"]["score"]
+        found["order"] = {"times": times, **compare_times(study, shuffled, later, naive)}
         scores = show_score(shuffled.score), show_score(later.score)
         change = f" ({study.measure.title} {scores[0]}; {scores[1]} from earlier rows only)"
-    found["hints"].append(word_time(times, change))
+    is_odd = found["order"] is not None and found["order"]["is_suspicious"]
+    found["warnings" if is_odd else "hints"].append(word_time(times, change))
 
 
 def _tell_order(study: Study, options: FitOptions, result: Result, found: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import Target
 
-__all__ = ["check_order", "score_in_time", "word_order"]
+__all__ = ["check_order", "compare_times", "score_in_time", "word_order"]
 
 _ERRORS = 2  # standard errors of the difference that are no accident: other seeds differ by one
 _ROUNDING = 1e-9
@@ -57,15 +57,31 @@ def check_order(study: Study, options: FitOptions, model: Model) -> dict[str, An
     if again is None:
         return order
     shuffled = read_score(study, model)
-    bar = _ERRORS * math.hypot(shuffled.standard_error, again.standard_error) + _ROUNDING
+    return {**order, **_compare(study, shuffled, again), "trees": again.n_trees}
+
+
+def compare_times(
+    study: Study, shuffled: Rescored, later: Rescored, naive: float
+) -> dict[str, Any]:
+    """Compare shuffled folds with later rows: suspicious if more than half of the gain is gone.
+
+    Some of it always is, because the first stretches of time have few rows before them. How much
+    scores of later rows vary does not count: they do so most where they are worst.
+    """
+    gain, rest = (study.measure.sign * (one.score - naive) for one in (shuffled, later))
+    is_clear = gain - rest > _ERRORS * shuffled.standard_error + _ROUNDING
+    return {**_compare(study, shuffled, later), "is_suspicious": is_clear and rest < gain / 2}
+
+
+def _compare(study: Study, shuffled: Rescored, held: Rescored) -> dict[str, Any]:
+    """Compare shuffled folds with others, which are suspicious if they score clearly lower."""
+    bar = _ERRORS * math.hypot(shuffled.standard_error, held.standard_error) + _ROUNDING
     return {
-        **order,
-        "score": again.score,
+        "score": held.score,
         "shuffled_score": shuffled.score,
-        "standard_error": again.standard_error,
+        "standard_error": held.standard_error,
         "shuffled_standard_error": shuffled.standard_error,
-        "is_suspicious": study.measure.sign * (shuffled.score - again.score) > bar,
-        "trees": again.n_trees,
+        "is_suspicious": study.measure.sign * (shuffled.score - held.score) > bar,
     }
 
 

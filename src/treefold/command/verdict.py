@@ -2,11 +2,12 @@
 
 "found"        the tree is better than one answer for all rows
 "nothing"      it is not, or by less than one standard error of the gain
-"suspicious"   it is, but perhaps only because a column gives the target away, or because of the
-               order of the rows
+"suspicious"   it is, but perhaps only because a column gives the target away, because the rows
+               follow in time or in another order that matters; or it is all but perfect
 """
 
 import math
+import shlex
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from treefold.command.drawing import show_score
 from treefold.command.findings import Result
 
-__all__ = ["judge_fit", "pair_scores"]
+__all__ = ["judge_fit", "pair_scores", "warn_of_score"]
+
+_HARDLY_ANY = 0.01  # share of the error of one answer for all that is too little to be true
+_SHARE_OF_FIRST = 0.25  # of what the most important column is worth
 
 Floats = NDArray[np.float64]
 
@@ -29,23 +33,58 @@ def judge_fit(result: Result, found: dict[str, Any]) -> dict[str, Any]:
         naive = None
     gain = None if naive is None else result.measure.sign * (score - naive)
     error = _measure_error(result)
+    reasons = _find_reasons(found, score, naive)
     columns = [one["column"] for one in found.get("giveaways", [])]
-    is_odd = bool((found.get("order") or {}).get("is_suspicious"))
-    if columns:
+    if not columns and "score" in reasons:
+        columns = _name_leaders(found)
+    if "column" in reasons:
         kind = "suspicious"
     elif not found["chosen"]["leaves"] > 1 or not (gain is None or gain >= max(error or 0.0, 1e-9)):
         kind = "nothing"
     else:
-        kind = "suspicious" if is_odd else "found"
+        kind = "suspicious" if reasons else "found"
     verdict = {
         "kind": kind,
-        "reasons": [*(["column"] if columns else []), *(["order"] if is_odd else [])],
+        "reasons": reasons,
         "columns": columns,
         "score_of": name,
         "gain": gain,
         "standard_error": error,
     }
     return {**verdict, "text": _word(verdict, found, score, naive)}
+
+
+def _find_reasons(found: dict[str, Any], score: float, naive: float | None) -> list[str]:
+    """Say why a score may be too good: a column, the order of the rows or time, the score."""
+    order = found.get("order") or {}
+    reasons = ["column"] if found.get("giveaways") else []
+    if order.get("is_suspicious"):
+        reasons.append("time" if "times" in order else "order")
+    if naive is None or reasons:
+        return reasons
+    is_error = found["scores"]["direction"].startswith("lower")
+    left, of = (score, naive) if is_error else (1 - score, 1 - naive)  # 1 is the best of scores
+    if not 0 <= left <= _HARDLY_ANY * of:
+        return []
+    return ["time" if "times" in order else "score"]
+
+
+def _name_leaders(found: dict[str, Any]) -> list[str]:
+    """Name the columns on which the score rests most, two of them at the most."""
+    ranked = (found.get("importance") or [])[:2]
+    return [one["column"] for one in ranked if one["loss"] >= _SHARE_OF_FIRST * ranked[0]["loss"]]
+
+
+def warn_of_score(verdict: dict[str, Any]) -> list[str]:
+    """Say what to do about a score that is too good without a column that gives all away."""
+    if verdict["kind"] != "suspicious" or "score" not in verdict["reasons"]:
+        return []
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in verdict["columns"])
+    cure = f": {drops}" if drops else ""
+    return [
+        "Suspicious: hardly any error is left. If a column is known only afterwards, leave it out"
+        f"{cure}"
+    ]
 
 
 def pair_scores(result: Result) -> tuple[Floats, Floats, NDArray[np.int64]] | None:
@@ -109,7 +148,7 @@ def _word(verdict: dict[str, Any], found: dict[str, Any], score: float, naive: A
 
 def _word_doubt(verdict: dict[str, Any], found: dict[str, Any], held: str) -> str:
     reasons = []
-    if verdict["columns"]:
+    if "column" in verdict["reasons"]:
         names = " and ".join(f"'{name}'" for name in verdict["columns"][:2])
         if len(verdict["columns"]) > 2:
             names = f"'{verdict['columns'][0]}' and {len(verdict['columns']) - 1} more columns"
@@ -119,4 +158,11 @@ def _word_doubt(verdict: dict[str, Any], found: dict[str, Any], held: str) -> st
     if "order" in verdict["reasons"]:
         later = show_score(found["order"]["score"])
         reasons.append(f"the order of the rows matters ({later} on stretches of the file)")
+    if "time" in verdict["reasons"]:
+        names = ", ".join(f"'{name}'" for name in found["order"]["times"])
+        later = show_score(found["order"]["score"])
+        reasons.append(f"the rows follow in time by {names} ({later} from earlier rows only)")
+    if "score" in verdict["reasons"]:
+        names = " and ".join(f"'{name}'" for name in verdict["columns"])
+        reasons.append(f"hardly any error is left{f', mostly thanks to {names}' if names else ''}")
     return f"Suspicious: {held} may be too good, because {', and '.join(reasons)}."
