@@ -22,8 +22,8 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, InputError, Table
 from treefold import model_selection as ours
-from treefold.model_selection import plants
-from treefold.model_selection.splits import read_splits
+from treefold.evaluation import growing
+from treefold.evaluation.splits import read_splits
 
 DATA = make_data()
 X, Y, NUMBERS = DATA["X"], DATA["classes"], DATA["numbers"]
@@ -362,15 +362,15 @@ def test_memory_does_not_grow_with_folds_times_rows(monkeypatch):
         assert all(split.listed_train is None for split in kept)
         assert sum(split.test.nbytes for split in kept) == 8 * n_rows
     n_members = []
-    grow = plants.grow_family
+    grow = growing.grow_family
 
     def counting(table, target, members, **options):
         n_members.append(len(members))
         return grow(table, target, members, **options)
 
-    monkeypatch.setattr(plants, "grow_family", counting)
-    monkeypatch.setattr(plants, "_MOST_ROWS", 1_000)
-    monkeypatch.setattr(plants, "_FEW_TREES", 1)
+    monkeypatch.setattr(growing, "grow_family", counting)
+    monkeypatch.setattr(growing, "_MOST_ROWS", 1_000)
+    monkeypatch.setattr(growing, "_FEW_TREES", 1)
     options = {"cv": theirs.LeaveOneOut(), "return_train_score": True}
     results = ours.cross_validate(TREES[0], X[:60], Y[:60], **options)
     assert n_members == [17, 17, 17, 9]

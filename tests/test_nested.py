@@ -160,16 +160,16 @@ def test_metadata_are_routed():
 
 
 def test_each_training_set_grows_once(monkeypatch):
-    from treefold.model_selection import plants  # noqa: PLC0415 - what this test looks into
+    from treefold.evaluation import growing  # noqa: PLC0415 - what this test looks into
 
     n_members = []
-    grow = plants.grow_family
+    grow = growing.grow_family
 
     def counting(table, target, members, **options):
         n_members.append(len(members))
         return grow(table, target, members, **options)
 
-    monkeypatch.setattr(plants, "grow_family", counting)
+    monkeypatch.setattr(growing, "grow_family", counting)
     paths = {"max_depth": [1, 2, 3], "ccp_alpha": [0.0, 0.1]}
     nested_cross_validate(TREE, paths, X, Y, cv=5, return_final_estimator=True)
     assert n_members == [1 + 5 + 10]

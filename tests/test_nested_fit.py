@@ -6,9 +6,9 @@ from sklearn import model_selection as theirs
 from sklearn.metrics import brier_score_loss
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import Evidence
-from treefold.model_selection.splits import Split
-from treefold.stems import Judge
+from treefold.evaluation.fitting import Request, fit_with_evidence
+from treefold.evaluation.splits import Split
+from treefold.evaluation.tuned_scores import TunedScores
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(160, 4)).round(1)
@@ -24,9 +24,7 @@ SPLITTERS = {
 
 
 def fit(model, y, weights=None, **wanted):
-    evidence = Evidence(**wanted)
-    model._fit_evidence(X, y, weights, {}, evidence)
-    return model, evidence
+    return model, fit_with_evidence(model, Request(X, y, weights, **wanted))
 
 
 def nest_by_hand(model, y, splits, weights=None):
@@ -162,9 +160,8 @@ def test_importance_reads_categories_and_missing_values():
     letters = np.array(["x", "y", "z", None], dtype=object)[RANDOM.integers(0, 4, 160)]
     data = np.column_stack([letters, X[:, 1].astype(object)])
     y = (letters == "y") | (letters == None)  # noqa: E711
-    evidence = Evidence(n_permutations=3)
     model = DecisionTreeClassifierCV(cv=4, categorical_features=[0])
-    model._fit_evidence(data, y, None, {}, evidence)
+    evidence = fit_with_evidence(model, Request(data, y, n_permutations=3))
     losses = evidence.importance.mean(axis=1)
     assert losses[0] > 0.3
     assert losses[1] == 0
@@ -188,13 +185,13 @@ def test_importance_reads_categories_and_missing_values():
 def test_scores_to_choose_by_are_the_scores_up_to_rounding(scoring, y, weights, monkeypatch):
     found = []
 
-    def estimate(judge, stem, split, candidates):
-        scores = estimated(judge, stem, split, candidates)
-        found.append((scores, judge.score(stem, split, candidates)))
+    def estimate(judge, *arguments):
+        scores = estimated(judge, *arguments)
+        found.append((scores, judge.score(*arguments[:-1])))
         return scores
 
-    estimated = Judge.estimate
-    monkeypatch.setattr(Judge, "estimate", estimate)
+    estimated = TunedScores.estimate
+    monkeypatch.setattr(TunedScores, "estimate", estimate)
     kind = DecisionTreeRegressorCV if y.dtype.kind == "f" else DecisionTreeClassifierCV
     model = kind(cv=theirs.KFold(3, shuffle=True, random_state=1), scoring=scoring)
     fit(model, y, weights, nested=True)

@@ -7,9 +7,9 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
 
 import treefold
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import Evidence
+from treefold.evaluation.fitting import Request, fit_with_evidence
+from treefold.evaluation.trials import Trials, find_best
 from treefold.pooling import Pooling
-from treefold.tuning import Trials, find_best
 
 RANDOM = np.random.default_rng(8)
 N_ROWS = 150
@@ -23,9 +23,8 @@ SPLITS = list(GroupKFold(4).split(X, groups=GROUPS))
 
 def fit(scoring, y, weights=None, cv=SPLITS, **wanted):
     kind = DecisionTreeRegressorCV if y.dtype.kind == "f" else DecisionTreeClassifierCV
-    evidence = Evidence(**wanted)
     model = kind(cv=cv, scoring=scoring, min_samples_leaf=(2, 9))
-    return model._fit_evidence(X, y, weights, {}, evidence), evidence
+    return model, fit_with_evidence(model, Request(X, y, weights, **wanted))
 
 
 def gather(model, y, weights):

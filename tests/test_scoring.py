@@ -374,14 +374,14 @@ def test_counts_over_nodes_give_the_accuracy_of_every_cell(target):
     for scoring in (None, "accuracy", make_scorer(accuracy_score, greater_is_better=False)):
         resolved = resolve_scoring(model, scoring)
         assert can_count(resolved, y[400:], tree, model.classes_)
-        halves = [ExamRows(leaves[:90], y[400:490]), ExamRows(leaves[90:], y[490:])]
-        exams = [Exam(tree, cells, [ExamRows(leaves, y[400:])]), Exam(tree, cells, halves)] * 2
-        for n_threads in (1, 2, 5):  # fewer exams than threads, too
-            for exam, counted in zip(exams, score_counts(resolved, exams, n_threads), strict=True):
-                assert counted.shape == (len(cells), len(exam.tests))
-                for test, scores in zip(exam.tests, counted.T, strict=True):
-                    nodes = replay_nodes(tree, test.leaves, cells)
-                    scored = score_cells(resolved, test.truth, nodes, tree.value, model.classes_)
+        halves = [(leaves[:90], y[400:490]), (leaves[90:], y[490:])]
+        tasks = [(tree, cells, [(leaves, y[400:])]), (tree, cells, halves)] * 2
+        for n_threads in (1, 2, 5):  # fewer tasks than threads, too
+            for task, counted in zip(tasks, score_counts(resolved, tasks, n_threads), strict=True):
+                assert counted.shape == (len(cells), len(task[2]))
+                for (found, truth), scores in zip(task[2], counted.T, strict=True):
+                    nodes = replay_nodes(tree, found, cells)
+                    scored = score_cells(resolved, truth, nodes, tree.value, model.classes_)
                     assert (scores == scored["score"]).all()
 
 

@@ -264,16 +264,16 @@ def test_a_search_is_an_estimator():
 
 
 def test_trees_are_not_grown_again_for_path_parameters(monkeypatch):
-    from treefold.model_selection import plants  # noqa: PLC0415 - what this test looks into
+    from treefold.evaluation import growing  # noqa: PLC0415 - what this test looks into
 
     n_members = []
-    grow = plants.grow_family
+    grow = growing.grow_family
 
     def counting(table, target, members, **options):
         n_members.append(len(members))
         return grow(table, target, members, **options)
 
-    monkeypatch.setattr(plants, "grow_family", counting)
+    monkeypatch.setattr(growing, "grow_family", counting)
     ours.GridSearchCV(TREE, GRIDS["all paths"], cv=4).fit(X, Y)
     assert n_members == [5]  # four folds and the tree of all rows
     n_members.clear()
@@ -282,7 +282,7 @@ def test_trees_are_not_grown_again_for_path_parameters(monkeypatch):
 
 
 def test_work_of_several_growths_adds_up(monkeypatch):
-    from treefold.model_selection import plants  # noqa: PLC0415 - what this test looks into
+    from treefold.evaluation import growing  # noqa: PLC0415 - what this test looks into
 
     works = [
         {"mode": "folds", "updates": 5, "by_members": np.array([0, 3]), "peak_bytes": 9, "f": 0.5},
@@ -294,13 +294,13 @@ def test_work_of_several_growths_adds_up(monkeypatch):
             "f": 1.0,
         },
     ]
-    grow, given = plants.grow_family, iter(works)
+    grow, given = growing.grow_family, iter(works)
 
     def replaced(*arguments, **options):
         family = grow(*arguments, **options)
         return replace(family, work=next(given))
 
-    monkeypatch.setattr(plants, "grow_family", replaced)
+    monkeypatch.setattr(growing, "grow_family", replaced)
     search = ours.GridSearchCV(TREE, {"max_features": [1, 2]}, refit=False).fit(X, Y)
     assert search.work_.pop("by_members").tolist() == [0, 4, 4]
     assert search.work_ == {"mode": "folds", "updates": 7, "peak_bytes": 9, "f": 0.5}

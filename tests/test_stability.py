@@ -8,8 +8,8 @@ from reference.stability import stability as reference_stability
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
+from treefold.evaluation.stability import FoldTree, compute_stability, find_places
 from treefold.exceptions import ParameterError
-from treefold.stability import FoldTree, compute_stability, find_places
 
 INTEGERS = ["node", "n_folds", "n_reached", "n_same_column", "n_leaf_here", "other_column"]
 NUMBERS = ["threshold", "threshold_min", "threshold_median", "threshold_max"]

@@ -264,8 +264,10 @@ def test_scores_that_a_single_row_has_not_are_pooled():
 def test_what_does_not_fit_in_memory_grows_twice(monkeypatch):
     y = DATA.targets["two classes"]
     expected = DecisionTreeClassifierCV(cv=FOLDS).fit(DATA.X, y)
-    monkeypatch.setattr("treefold.cross_fit._MOST_ROWS", 500)
-    monkeypatch.setattr("treefold.stems._MOST_ANSWERS", 300)
+    monkeypatch.setattr("treefold.evaluation.cross_fit._MOST_KEPT", 500)
+    monkeypatch.setattr("treefold.evaluation.growing._MOST_ROWS", 500)
+    monkeypatch.setattr("treefold.evaluation.growing._FEW_TREES", 1)
+    monkeypatch.setattr("treefold.evaluation.judging._MOST_ANSWERS", 300)
     model = DecisionTreeClassifierCV(cv=FOLDS).fit(DATA.X, y)
     assert_same_tree(model, expected)
     for facts in ("cv_results_", "stability_"):

@@ -33,7 +33,7 @@ def test_an_interrupt_changes_nothing(monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treefold.cross_fit.grow_family", interrupt)
+    monkeypatch.setattr("treefold.evaluation.growing.grow_family", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(DATA.X, -y)
     assert pickle.dumps(model) == before

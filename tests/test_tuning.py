@@ -6,9 +6,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV
 
 from treefold import DecisionTreeRegressor
+from treefold.evaluation.trials import Trials, choose, expand, find_strengths, make_results, thin
 from treefold.exceptions import InputError, ParameterError
 from treefold.pooling import Pooling
-from treefold.tuning import Trials, choose, expand, find_strengths, make_results, thin
 
 
 def test_lists_are_combined_and_everything_else_is_fixed():

@@ -21,7 +21,7 @@ from benchmarks.timing import (
     time_in_turns,
 )
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import Evidence
+from treefold.evaluation.fitting import Request, fit_with_evidence
 from treefold.model_selection import cross_validate
 
 WORK = ("ten folds", "the path", "nested")
@@ -39,7 +39,8 @@ def measure(board: Board, task: Task) -> tuple[float, list[float]]:
         kind: Any = DecisionTreeRegressorCV if task.is_regression else DecisionTreeClassifierCV
         categories = task.data.categorical or None
         model = kind(min_samples_leaf=MIN_LEAF, cv=FOLDS, categorical_features=categories)
-        return model._fit_evidence(X, y, None, {}, Evidence(nested=is_nested))
+        fit_with_evidence(model, Request(X, y, nested=is_nested))
+        return model
 
     contestants: dict[str, Callable[[], object]] = {
         "one fit": lambda: task.ours(min_samples_leaf=MIN_LEAF).fit(X, y),

@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import process_routing
 from treefold import _native, metrics
 from treefold.metrics import Answers, Scores
 from treefold.predictor import make_predictor
-from treefold.replay import Exam, count_right
+from treefold.replay import Cell, Exam, ExamRows, count_right
 from treefold.scorers import Metric, has_single_rows, recognise
 
 __all__ = [
@@ -39,6 +39,10 @@ __all__ = [
 
 _LABEL_KINDS = "iufbU"  # dtypes of labels that scikit-learn's metrics take
 _MOST_COUNTS = 2**22  # nodes times classes that are counted at once: 32 MB
+# A full tree, some cells of it, and rows to test them on: their leaves in it, and their classes.
+CountTask = tuple[
+    _native.Tree, Sequence[Cell], Sequence[tuple[NDArray[np.int64], NDArray[np.integer[Any]]]]
+]
 
 
 # scoring= ---------------------------------------------------------------------------------------
@@ -213,9 +217,9 @@ def can_count(
 
 
 def score_counts(
-    scoring: Scoring, exams: Sequence[Exam], n_threads: int = 1
+    scoring: Scoring, tasks: Sequence[CountTask], n_threads: int = 1
 ) -> list[NDArray[np.float64]]:
-    """Score every cell on every test by accuracy: of shape (n_cells, n_tests), of each exam.
+    """Score every cell on every test by accuracy: of shape (n_cells, n_tests), of each task.
 
     The rows that each node would predict rightly are counted once and added up over the leaves of
     each cell: three times as fast as sending every row to its node. The scores are those of
@@ -223,9 +227,10 @@ def score_counts(
     """
     metric = scoring.metrics["score"]
     assert metric is not None
+    exams = [Exam(tree, cells, [ExamRows(*test) for test in tests]) for tree, cells, tests in tasks]
     return [
-        metric.sign * right / [len(test.truth) for test in exam.tests]
-        for exam, right in zip(exams, count_right(exams, n_threads), strict=True)
+        metric.sign * correct / [len(truth) for _, truth in tests]
+        for (_, _, tests), correct in zip(tasks, count_right(exams, n_threads), strict=True)
     ]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treefold.base_cv import CrossValidatedTree
+from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["DecisionTreeClassifierCV", "DecisionTreeRegressorCV"]

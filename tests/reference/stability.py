@@ -1,4 +1,4 @@
-"""How steady a tree is, one row and one node at a time: the twin of `treefold.stability`."""
+"""How steady a tree is, row by row and node by node: the twin of `evaluation/stability.py`."""
 
 from collections import Counter
 from math import isnan, nan

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.base_cv import Evidence
 from treefold.command.drawing import list_nodes
 from treefold.command.folds import Splits
 from treefold.command.measures import Measure, define_extras, measure_answers
 from treefold.command.target import Target
 from treefold.command.thresholds import compare_thresholds
 from treefold.command.triage import Chosen
+from treefold.evaluation.fitting import Evidence
+from treefold.evaluation.trials import Trials, summarise_trials
 from treefold.pooling import Pooling, summarise
-from treefold.tuning import Trials, summarise_trials
 
 __all__ = [
     "Answers",

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import Evidence
 from treefold.command.conversion import parse_numbers
 from treefold.command.folds import Folds, Splits
 from treefold.command.measures import Measure, suggest_scores
@@ -15,7 +14,8 @@ from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions
 from treefold.command.target import Target, to_float64
-from treefold.model_selection.splits import Split
+from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
+from treefold.evaluation.splits import Split
 from treefold.table import Table
 
 __all__ = ["MOST_NESTED_FOLDS", "Model", "Rescored", "Study"]
@@ -85,13 +85,19 @@ def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:
     else:
         model = DecisionTreeRegressorCV(**parameters)
     n_permutations = 1 if study.table.n_rows >= _MANY_ROWS else 3
-    evidence = Evidence(options.nested, find_blocks(study.folds), n_permutations)
-    if study.folds.parts:
-        evidence.parts = [
-            Split(study.table.n_rows, test, train) for train, test in study.folds.parts
-        ]
+    n_rows = study.table.n_rows
+    parts = [Split(n_rows, test, train) for train, test in study.folds.parts] or None
+    request = Request(
+        study.table,
+        study.target.values,
+        study.weights,
+        nested=options.nested,
+        blocks=find_blocks(study.folds),
+        n_permutations=n_permutations,
+        parts=parts,
+    )
     try:
-        model._fit_evidence(study.table, study.target.values, study.weights, {}, evidence)
+        evidence = fit_with_evidence(model, request)
     except ValueError as error:
         raise _explain(error, study, options) from error
     if study.target.is_binary:
@@ -124,8 +130,7 @@ def score_again(study: Study, model: Model, splits: Splits) -> Rescored | None:
     chosen = {name: value for name, value in model.best_params_.items() if name in names}
     asked = {"cv": splits, "scoring": study.measure.scoring, "n_jobs": model.n_jobs}
     again = type(model)(**{**chosen, **asked}, store_cv_predictions=False)
-    evidence = Evidence()
-    again._fit_evidence(study.table, study.target.values, weights, {}, evidence)
+    evidence = fit_with_evidence(again, Request(study.table, study.target.values, weights))
     return replace(read_score(study, again), n_trees=evidence.n_trees)
 
 

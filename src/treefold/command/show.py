@@ -15,8 +15,8 @@ from treefold.command.options import Format
 from treefold.command.outputs import check_outputs, choose_width, written
 from treefold.command.predict import open_model
 from treefold.command.words import reveal_all
+from treefold.evaluation.stability import CAUTION
 from treefold.export.words import Wording
-from treefold.stability import CAUTION
 
 __all__ = ["run_show"]
 

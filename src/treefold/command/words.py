@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
+from treefold.evaluation.stability import CAUTION
 from treefold.export.cleaning import reveal, shorten
-from treefold.stability import CAUTION
 
 __all__ = ["count", "reveal_all", "word_class_weight", "word_size", "write_findings"]
 

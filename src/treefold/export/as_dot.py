@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from treefold.evaluation.stability import CAUTION
 from treefold.export.pictures import fill_colours, hex_colour, make_printable
 from treefold.export.walk import check_count, walk
 from treefold.export.words import Steadiness, Wording
-from treefold.stability import CAUTION
 
 __all__ = ["export_dot"]
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from treefold.evaluation.stability import CAUTION
 from treefold.export.pictures import Place, fill_colours, hex_colour, lay_out, make_printable
 from treefold.export.walk import check_count
 from treefold.export.words import Steadiness, Wording
-from treefold.stability import CAUTION
 
 __all__ = ["export_svg"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from treefold.evaluation.stability import CAUTION
 from treefold.export.cleaning import reveal
 from treefold.export.walk import check_count, subtree_depths, walk
 from treefold.export.words import Steadiness, Wording
-from treefold.stability import CAUTION
 
 __all__ = ["export_text"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.evaluation import Evaluation
+from treefold.evaluation.stability import FIELDS
 from treefold.exceptions import ModelFileError
 from treefold.files.codec import Arrays, NotStored, encode, encode_or_describe
 from treefold.pooling import POOLED, Pooling
-from treefold.stability import FIELDS
 from treefold.states import take, take_array, take_count
 
 __all__ = ["evidence_from_state", "evidence_to_document"]
@@ -55,7 +55,7 @@ def evidence_to_document(model: Any, arrays: Arrays) -> dict[str, Any]:
 
 def evidence_from_state(model: Any, state: Any) -> dict[str, Any]:
     """Make the attributes of an estimator that was cross-validated in fit."""
-    from treefold.tuning import Trials, make_results, write_results  # noqa: PLC0415 - needs scipy.stats
+    from treefold.evaluation.trials import Trials, make_results, write_results  # noqa: PLC0415 - needs scipy.stats
 
     n_splits = take_count(state, "n_splits", 1, _LARGEST)
     n_leaves = take_array(state, "n_leaves", np.int64, None)

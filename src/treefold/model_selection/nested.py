@@ -21,14 +21,15 @@ from sklearn.model_selection._validation import _score
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from treefold.evaluation import POOLED_NOTE, Evaluation
+from treefold.evaluation.candidates import find_tree
+from treefold.evaluation.engine import Engine, Result
+from treefold.evaluation.judging import Judge
+from treefold.evaluation.study import Study
 from treefold.exceptions import ParameterError
-from treefold.model_selection.candidates import find_tree
-from treefold.model_selection.engine import Engine, Result
-from treefold.model_selection.judging import Judge
 from treefold.model_selection.nested_splits import find_folds, make_splits
 from treefold.model_selection.one_se import one_standard_error
 from treefold.model_selection.search import tabulate
-from treefold.model_selection.study import Study, open_study
+from treefold.model_selection.study import open_study
 from treefold.scoring import name_scoring, resolve_scoring
 
 __all__ = ["nested_cross_validate"]
@@ -239,22 +240,21 @@ class _Family:
     def __init__(
         self, search: Any, study: Study, folds: list[NDArray[Any]], asked: Mapping[str, Any]
     ) -> None:
-        self._search, self._data = search, study.data
+        self._search, self._study = search, study
         self._n_folds = len(folds)
         self._candidates = list(ParameterGrid(search.param_grid))
         self._returns_estimator = asked["return_estimator"]
-        self._splits, self._places = make_splits(folds, study.data.n_rows)
-        self._score_params = study.routed.score
+        self._splits, self._places = make_splits(folds, study.n_rows)
+        self._score_params = study.score_params
         inner_params = _route_inner(search, asked, study)
         self._scores_alike = inner_params.keys() == self._score_params.keys()
         scorers = resolve_scoring(search.estimator, search.scoring, search.error_score)
-        judge = Judge(study.data, scorers, inner_params, search.error_score)
+        own = replace(study, splits=self._splits, score_params=inner_params)
         keep: list[int | None] = [None] if asked["return_final_estimator"] else []
         if self._returns_estimator or not self._scores_alike:
             keep += range(self._n_folds)
-        self._engine = Engine(
-            search.estimator, self._splits, judge, keep=keep, verbose=asked["verbose"]
-        )
+        judge = Judge(own, scorers, search.error_score)
+        self._engine = Engine(search.estimator, judge, keep=keep, verbose=asked["verbose"])
         self._results = self._engine.evaluate(self._candidates, pools=False)
         self._has_failed = any(result["fit_error"] is not None for result in self._results)
         if isinstance(self._results[0]["test_scores"], dict):
@@ -327,8 +327,8 @@ class _Family:
 
     def _score(self, estimator: Any, outer: int) -> float:
         test = self._splits[outer].test
-        X, y = self._data.take(test)
-        params = self._data.cut(self._score_params, test)
+        X, y = self._study.take(test)
+        params = self._study.cut(self._score_params, test)
         search = self._search
         return float(_score(estimator, X, y, search.scoring, params, search.error_score))
 
@@ -336,7 +336,7 @@ class _Family:
 def _route_inner(search: Any, asked: Mapping[str, Any], study: Study) -> Mapping[str, Any]:
     """Find what a search passes to the scorer: its weights, where scikit-learn's does."""
     if get_config()["enable_metadata_routing"]:
-        return study.routed.score
+        return study.score_params
     routed: Mapping[str, Any] = search._get_routed_params_for_fit(dict(asked["params"] or {}))[
         "scorer"
     ]["score"]
@@ -351,7 +351,7 @@ class _Searches:
     ) -> None:
         self._search, self._study, self._folds = search, study, folds
         self._fit_params = _list_fit_params(search, asked["params"], study)
-        self._fold_of = np.full(study.data.n_rows, -1)
+        self._fold_of = np.full(study.n_rows, -1)
         for number, fold in enumerate(folds):
             self._fold_of[fold] = number
 
@@ -359,10 +359,10 @@ class _Searches:
         return [self._choose(outer) for outer in range(len(self._folds))]
 
     def _choose(self, outer: int) -> _Choice:
-        data, search = self._study.data, self._search
+        study, search = self._study, self._search
         found = self._fit(np.flatnonzero(self._fold_of != outer))
-        X, y = data.take(self._folds[outer])
-        params = data.cut(self._study.routed.score, self._folds[outer])
+        X, y = study.take(self._folds[outer])
+        params = study.cut(study.score_params, self._folds[outer])
         score = _score(found.best_estimator_, X, y, search.scoring, params, search.error_score)
         best = found.best_index_
         mean = float(found.cv_results_["mean_test_score"][best])
@@ -379,10 +379,10 @@ class _Searches:
         return self._fit(np.arange(len(self._fold_of)))
 
     def _fit(self, rows: NDArray[Any]) -> Any:
-        data = self._study.data
+        study = self._study
         search = clone(self._search).set_params(cv=PredefinedSplit(self._fold_of[rows]))
-        X, y = data.take(rows)
-        return search.fit(X, y, **data.cut(self._fit_params, rows))
+        X, y = study.take(rows)
+        return search.fit(X, y, **study.cut(self._fit_params, rows))
 
 
 def _list_fit_params(
@@ -390,7 +390,7 @@ def _list_fit_params(
 ) -> Mapping[str, Any]:
     """List what a search is given, of which it routes each to whom it belongs."""
     if not get_config()["enable_metadata_routing"]:
-        return study.data.fit_params
+        return study.fit_params
     given = params or {}
     consumed = search.get_metadata_routing().consumes(method="fit", params=given.keys())
     return {name: given[name] for name in consumed}

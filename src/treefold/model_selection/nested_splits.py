@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.evaluation.splits import Split
 from treefold.exceptions import InputError
-from treefold.model_selection.splits import Split
 
 __all__ = ["find_folds", "make_splits"]
 

@@ -58,4 +58,5 @@ def _route_fit(asked: Mapping[str, Any]) -> Mapping[str, Any]:
     cv = check_cv(asked["cv"], asked["y"], classifier=is_classifier(estimator))
     scorer = resolve_scoring(estimator, asked["scoring"], asked["error_score"]).scorer
     options = {"cv": cv, "estimator": estimator, "scorer": scorer}
-    return route("cross_validate", asked["params"], asked["groups"], **options).fit
+    _, fit_params, _ = route("cross_validate", asked["params"], asked["groups"], **options)
+    return fit_params

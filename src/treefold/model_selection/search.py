@@ -12,14 +12,14 @@ from sklearn.model_selection._validation import (
     _warn_or_raise_about_fit_failures,
 )
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
-from treefold.model_selection.candidates import find_tree
-from treefold.model_selection.engine import Engine, Result
-from treefold.model_selection.fields import rows_only
-from treefold.model_selection.judging import Judge
-from treefold.model_selection.splits import read_splits
-from treefold.model_selection.study import check_lengths, make_data
+from treefold.evaluation.candidates import find_tree
+from treefold.evaluation.engine import Engine, Result
+from treefold.evaluation.judging import Judge
+from treefold.evaluation.splits import read_splits
+from treefold.evaluation.study import Study, rows_only
+from treefold.model_selection.study import check_lengths, count_threads
 from treefold.scoring import resolve_scoring
 
 __all__ = ["GridSearchCV", "RandomizedSearchCV", "tabulate"]
@@ -84,16 +84,16 @@ class _Search:
         X, y = check_lengths(X, y)
         routed = search._get_routed_params_for_fit(_check_method_params(X, params=params))
         cv = check_cv(search.cv, y, classifier=is_classifier(search.estimator))
-        self.data = make_data(X, y, routed.estimator.fit, search.estimator, search.n_jobs)
-        self.score_params = routed.scorer.score
+        n_threads = count_threads(search.n_jobs, search.estimator)
         rows = rows_only(X)
         self.n_splits = cv.get_n_splits(rows, y, **routed.splitter.split)
-        self.splits = read_splits(cv, rows, y, self.data.n_rows, **routed.splitter.split)
-        if len(self.splits) != self.n_splits:
+        splits = read_splits(cv, rows, y, _num_samples(X), **routed.splitter.split)
+        if len(splits) != self.n_splits:
             raise ValueError(
                 "cv.split and cv.get_n_splits return inconsistent results. "
-                f"Expected {self.n_splits} splits, got {len(self.splits)}"
+                f"Expected {self.n_splits} splits, got {len(splits)}"
             )
+        self.study = Study(X, y, splits, routed.estimator.fit, routed.scorer.score, n_threads)
         self.cv = cv
 
     def run(self) -> dict[str, Any]:
@@ -124,15 +124,9 @@ class _Search:
 
     def _make_engine(self) -> Engine:
         search = self.search
-        judge = Judge(
-            self.data,
-            self.scoring,
-            self.score_params,
-            search.error_score,
-            search.return_train_score,
-        )
+        judge = Judge(self.study, self.scoring, search.error_score, search.return_train_score)
         keep = [None] if search.refit else []
-        return Engine(search.estimator, self.splits, judge, keep=keep, verbose=search.verbose)
+        return Engine(search.estimator, judge, keep=keep, verbose=search.verbose)
 
     def _choose(self, table: dict[str, Any], scores: Any) -> dict[str, Any]:
         search = self.search

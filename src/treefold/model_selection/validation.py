@@ -20,13 +20,13 @@ from sklearn.model_selection._validation import (
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils._param_validation import StrOptions, make_constraint, validate_params
 
+from treefold.evaluation.candidates import find_tree
+from treefold.evaluation.engine import Engine, Result
+from treefold.evaluation.judging import Judge
+from treefold.evaluation.lazy_engine import LazyEngine, is_lazy
+from treefold.evaluation.splits import Split
 from treefold.family import Sharing
-from treefold.model_selection.candidates import find_tree
-from treefold.model_selection.engine import Engine, Result
-from treefold.model_selection.judging import Judge
-from treefold.model_selection.lazy_engine import LazyEngine, is_lazy
 from treefold.model_selection.other_estimators import ask_scikit_learn
-from treefold.model_selection.splits import Split
 from treefold.model_selection.study import open_study
 from treefold.scoring import resolve_scoring
 
@@ -175,12 +175,9 @@ def cross_validate(
         )
     scorers = resolve_scoring(estimator, scoring, error_score)
     study = open_study("cross_validate", asked, scorers.scorer)
-    score_params = study.routed.score
-    wanted = (error_score, return_train_score, return_predictions)
     engine = (LazyEngine if is_lazy(estimator) else Engine)(
         estimator,
-        study.splits,
-        Judge(study.data, scorers, score_params, *wanted),
+        Judge(study, scorers, error_score, return_train_score, return_predictions),
         return_estimator=return_estimator,
         keep=[None] if return_final_estimator else (),
         sharing=sharing,
@@ -318,13 +315,13 @@ def cross_val_predict(
         return theirs.cross_val_predict(**asked)
     study = open_study("cross_val_predict", asked)
     held_out = np.concatenate([split.test for split in study.splits])
-    if not _check_is_permutation(held_out, study.data.n_rows):
+    if not _check_is_permutation(held_out, study.n_rows):
         raise ValueError("cross_val_predict only works for partitions")
-    judge = Judge(study.data, None, error_score="raise", predictions=method)
-    results = Engine(estimator, study.splits, judge, verbose=verbose).evaluate([None])
+    judge = Judge(study, None, error_score="raise", predictions=method)
+    results = Engine(estimator, judge, verbose=verbose).evaluate([None])
     predictions = [result["predictions"] for result in results]
     if method != "predict":
-        predictions = _order_classes(predictions, study.data.y, study.splits, method)
+        predictions = _order_classes(predictions, study.y, study.splits, method)
     place_of = np.empty(len(held_out), dtype=np.intp)
     place_of[held_out] = np.arange(len(held_out))
     return np.asarray(np.concatenate(predictions)[place_of])
@@ -404,8 +401,8 @@ def validation_curve(
     check_scoring(estimator, scoring=scoring)  # refuses several metrics
     scorers = resolve_scoring(estimator, scoring, error_score)
     study = open_study("validation_curve", asked, scorers.scorer)
-    judge = Judge(study.data, scorers, study.routed.score, error_score, train_score=True)
-    engine = Engine(estimator, study.splits, judge, verbose=verbose)
+    judge = Judge(study, scorers, error_score, train_score=True)
+    engine = Engine(estimator, judge, verbose=verbose)
     results = engine.evaluate([{param_name: value} for value in param_range])
     shape = (len(param_range), len(study.splits))
     train, test = (

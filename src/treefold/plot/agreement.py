@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from treefold.evaluation.stability import CAUTION
 from treefold.export.walk import check_count, walk
 from treefold.export.words import Steadiness, Wording
 from treefold.plot.axes import BLUE, GREY, check_cross_validated, open_axes
-from treefold.stability import CAUTION
 
 __all__ = ["stability"]
 

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from treefold.base_cv import CrossValidatedTree
+from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.exceptions import ParameterError
 from treefold.model_selection.search import GridSearchCV, RandomizedSearchCV
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.base_cv import Evidence
+from treefold.evaluation.fitting import Request, fit_with_evidence
 from treefold.exceptions import ParameterError
 from treefold.export.walk import check_count
 from treefold.export.words import Wording
@@ -108,8 +108,8 @@ def _shuffle_columns(model: Any, X: Any, y: Any, sample_weight: Any, n_permutati
         scoring=model.scoring,
         n_jobs=model.n_jobs,
     )
-    evidence = Evidence(n_permutations=n_permutations)
-    again._fit_evidence(X, y, sample_weight, {}, evidence)
+    request = Request(X, y, sample_weight, n_permutations=n_permutations)
+    evidence = fit_with_evidence(again, request)
     check_same_tree(model.tree_, again.tree_)
     if evidence.importance is None or all(len(test) == 1 for test in indices["test"]):
         raise ParameterError(

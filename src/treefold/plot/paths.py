@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treefold.base_cv import CrossValidatedTree
+from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.exceptions import ParameterError
 from treefold.plot.axes import BLUE, GREY, ORANGE, SEARCHES, open_axes
 from treefold.scoring import name_scoring

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from treefold.evaluation.stability import CAUTION
 from treefold.export.pictures import Place, fill_colours, lay_out
 from treefold.export.walk import check_count
 from treefold.export.words import Steadiness, Wording
 from treefold.plot.axes import import_pyplot, unwrap
-from treefold.stability import CAUTION
 
 __all__ = ["plot_tree"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from treefold import __version__
+from treefold.evaluation.stability import CAUTION
 from treefold.reporting.material import Material
 from treefold.reporting.wording import clean, count
-from treefold.stability import CAUTION
 
 __all__ = ["describe_card"]
 

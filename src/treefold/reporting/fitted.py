@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from treefold import __version__
-from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.command.findings import Result, describe_fit, describe_target, recall_target
 from treefold.command.fitting import find_blocks
 from treefold.command.folds import Folds, Splits
@@ -20,6 +19,8 @@ from treefold.command.measures import name_measure
 from treefold.command.target import Target
 from treefold.command.verdict import judge_fit
 from treefold.evaluation import POOLED_NOTE, Evaluation
+from treefold.evaluation.cross_validated import CrossValidatedTree
+from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
 from treefold.model import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
 from treefold.reporting.wording import clean
@@ -53,8 +54,16 @@ def fit_again(model: Any, data: Data) -> tuple[Any, Evidence]:
         again.set_params(random_state=seed, cv=splits)
     blocks = find_blocks(Folds(splits, model.n_splits_, "")) if splits else None
     is_pooled = POOLED_NOTE in model.evaluation_.notes  # blocks of rows in order have no score
-    evidence = Evidence(not is_pooled, blocks, _SHUFFLES)
-    again._fit_evidence(data.X, data.y, data.weights, dict(data.params), evidence)
+    request = Request(
+        data.X,
+        data.y,
+        data.weights,
+        data.params,
+        nested=not is_pooled,
+        blocks=blocks,
+        n_permutations=_SHUFFLES,
+    )
+    evidence = fit_with_evidence(again, request)
     check_same_tree(model.tree_, again.tree_)
     return again.set_params(cv=model.cv, random_state=model.random_state), evidence
 

@@ -8,11 +8,12 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
-from treefold.base_cv import CrossValidatedTree, Evidence
 from treefold.evaluation import Evaluation
+from treefold.evaluation.candidates import find_tree
+from treefold.evaluation.cross_validated import CrossValidatedTree
+from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
 from treefold.exceptions import InputError, ParameterError
 from treefold.model import Tree, check_same_tree
-from treefold.model_selection.candidates import find_tree
 from treefold.reporting.fitted import Data, describe_model, fit_again
 from treefold.reporting.material import Material
 from treefold.scoring import name_scoring
@@ -126,14 +127,14 @@ class SearchedTree:
 
     def fit_again(self, data: Data) -> Evidence:
         """Grow the trees of the folds with the chosen parameters, to find out what they do."""
-        evidence = Evidence(n_permutations=_SHUFFLES)
         if self.is_pipeline:
             raise ParameterError(
                 "report takes no X and y for a search of pipelines: the columns of the tree are "
                 "not those of X. Leave them out."
             )
         twin = self._make_twin(data)
-        twin._fit_evidence(data.X, data.y, data.weights, {}, evidence)
+        request = Request(data.X, data.y, data.weights, n_permutations=_SHUFFLES)
+        evidence = fit_with_evidence(twin, request)
         check_same_tree(self.tree_, twin.tree_)
         own = twin.evaluation_
         seen = own.test_scores[own.scoring]

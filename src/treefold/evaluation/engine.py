@@ -1,17 +1,17 @@
-"""All candidates on all splits, from as few growths as there can be.
+"""All candidates on all splits, in the form of scikit-learn's own loop and in its order.
 
     candidates           -> runs of settings        (`candidates`)
-    data                 -> encoded tables          (`fields`, `pipelines`, `ground`)
-    settings and splits  -> one full tree each      (`plants`), or only answers (`left_out`)
-    held-out rows        -> scores of each cell     (`judging`, `pooling`)
+    data                 -> encoded tables          (`dataset`, `pipelines`)
+    settings and splits  -> one full tree each      (`growing`), or only answers (`left_out`)
+    held-out rows        -> scores of each cell     (`judging`, `single_rows`)
 
-Results are those of scikit-learn's own loop, in its order and form. What a shared growth cannot
-give (parameters without meaning, a training set without rows, rows that come twice) is left to
-that loop, one fit at a time, so that errors and warnings are its own.
+What shared growth cannot serve (parameters without meaning, a training set without rows, rows that
+come twice) is left to scikit-learn, one fit at a time, so that errors and warnings are its own.
+`CannotServeError` says so, and is all that is caught: anything else is a bug, and surfaces.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -21,45 +21,51 @@ from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 
-from treefold.exceptions import InputError
-from treefold.family import Sharing
-from treefold.model_selection.candidates import (
-    Candidate,
+from treefold.estimator import BaseDecisionTree
+from treefold.evaluation.candidates import (
     Parameters,
     Run,
     apply_parameters,
     find_tree,
+    freeze,
     group_candidates,
     is_sound,
     plan_runs,
 )
-from treefold.model_selection.fields import Batch, Data, Field, SharedBatch, rows_only
-from treefold.model_selection.judging import Counted, Judge, UnreadableRowsError
-from treefold.model_selection.left_out import (
-    answer_rows,
-    can_be_left_out,
-    find_left_out,
-    judge_rows,
+from treefold.evaluation.dataset import Dataset, Training, open_dataset, refuse_other_params
+from treefold.evaluation.growing import (
+    FullTree,
+    TreeJob,
+    add_work,
+    count_scoring,
+    count_work,
+    grow,
+    plan_jobs,
+    train,
 )
-from treefold.model_selection.pipelines import PipelineBatch, read_truth
-from treefold.model_selection.plants import Growth, Plant, Seed, count_scoring, count_work
-from treefold.model_selection.pooling import find_pooled, pool_scores, warn_of_pooling
-from treefold.model_selection.routing import refuses_to_score
-from treefold.model_selection.splits import Split
+from treefold.evaluation.judging import Counted, Judge
+from treefold.evaluation.left_out import answer_rows, can_be_left_out, find_left_out, judge_rows
+from treefold.evaluation.pipelines import make_opener, read_truth, refuses_to_score
+from treefold.evaluation.refusal import CannotServeError, cannot_serve
+from treefold.evaluation.single_rows import find_pooled, pool_scores, warn_of_pooling
+from treefold.evaluation.splits import Split
+from treefold.evaluation.study import rows_only
+from treefold.exceptions import InputError, ParameterError
+from treefold.family import Sharing
 from treefold.progress import Progress
 
 __all__ = ["Engine", "Result"]
 
 Result = dict[str, Any]  # of one candidate on one split, as scikit-learn's `_fit_and_score` has it
+_Open = Callable[[BaseDecisionTree], Dataset]  # encodes data as a tree would
 
 
 class Engine:
-    """Evaluates candidates of one estimator on the splits of one data set."""
+    """Evaluates candidates of one estimator on the splits of a study."""
 
     def __init__(
         self,
         estimator: Any,
-        splits: Sequence[Split],
         judge: Judge,
         *,
         return_estimator: bool = False,
@@ -67,28 +73,27 @@ class Engine:
         sharing: Sharing = "auto",
         verbose: int = 0,
     ) -> None:
-        self.data: Data = judge.data
+        self.study = judge.study
         self.work: dict[str, Any] = {}
         self._estimator = estimator
-        self._splits = splits
-        pooled = find_pooled(judge.scoring, splits, judge.data.y)
+        self._splits = splits = judge.study.splits
+        pooled = find_pooled(judge.scoring, splits, judge.study.y)
         self._judge = replace(judge, pooled=pooled)
         self._return_estimator = return_estimator
         self._keep = frozenset(keep)  # splits whose trees are kept; None: that of all rows
-        self._verbose = verbose
+        self._sharing, self._verbose = sharing, verbose
         left_out = find_left_out(splits)
         self._regular: Sequence[int] = (
             [number for number, split in enumerate(splits) if split.is_regular]
             if left_out is None
             else range(len(splits))
         )
-        self._shared = SharedBatch(self.data, self._regular)
-        needs_whole = return_estimator or judge.train_score or judge.may_look_at_trees
-        self._needs_whole = needs_whole
-        self._growth = Growth(sharing, self.data.n_threads, self.work)
-        wants_answers = not needs_whole and self._keep <= {None} and sharing == "auto"
-        self._left_out = left_out if wants_answers else None
-        self._kept: dict[tuple[int, int | None], tuple[Plant, int]] = {}  # with the cell's place
+        self._needs_whole = return_estimator or judge.train_score or judge.may_look_at_trees
+        self._is_bare = not isinstance(estimator, Pipeline)
+        wants_answers = self._is_bare and not self._needs_whole and self._keep <= {None}
+        self._left_out = left_out if wants_answers and sharing == "auto" else None
+        self._datasets: dict[Any, Dataset] = {}  # of all rows
+        self._kept: dict[tuple[int, int | None], tuple[FullTree, int]] = {}  # and the cell's place
         self._parameters: Sequence[Parameters] = ()
 
     def evaluate(self, parameters: Sequence[Parameters], pools: bool = True) -> list[Result]:
@@ -112,36 +117,36 @@ class Engine:
     ) -> None:
         """Fill in the results that shared growth can give."""
         groups = [
-            (candidates[0], plan_runs(candidates))
-            for candidates in group_candidates(self._estimator, parameters).values()
+            (group, plan_runs(group)) for group in group_candidates(self._estimator, parameters)
         ]
         with self._show_progress([run for _, runs in groups for run in runs]) as progress:
-            for first, runs in groups:
+            for group, runs in groups:
                 with_final = self._grows_final(runs)
-                for batch in self._make_batches(first):
+                for numbers, open_data in self._list_tables(next(iter(group.items()))):
                     for run in runs:
-                        self._evaluate_run(batch, run, with_final, results, progress)
+                        jobs = self._plan_jobs(run, numbers, with_final)
+                        self._evaluate_run(open_data, run, jobs, results, progress)
 
     def _show_progress(self, runs: Sequence[Run]) -> Progress:
         total = 0
         if self._verbose:
             with_final = self._grows_final(runs)
-            seeds = (self._make_seeds(run, self._regular, with_final) for run in runs)
-            total = sum(map(self._count_work, seeds))
+            jobs = (self._plan_jobs(run, self._regular, with_final) for run in runs)
+            total = sum(map(self._count_work, jobs))
         return Progress("growing trees", total, self._verbose)
 
-    def _count_work(self, seeds: Sequence[Seed]) -> int:
-        return count_work(seeds, self.data.n_rows, self._judge.train_score)
+    def _count_work(self, jobs: Sequence[TreeJob]) -> int:
+        return count_work(jobs, self.study.n_rows, self._judge.train_score)
 
     def pool(
         self, results: Sequence[Result], score_params: Mapping[str, Any] | None = None
     ) -> list[Result]:
         """Give the results of some splits the scores of all their rows, where single rows have
-        none; `score_params` are those of the judge unless others are given.
+        none; `score_params` are those of the study unless others are given.
         """
         if not self._judge.pooled:
             return list(results)
-        params = self._judge.score_params if score_params is None else score_params
+        params = self.study.score_params if score_params is None else score_params
         scores = pool_scores(self._judge, results, params)
         pooled = [
             {**result, "test_scores": score} for result, score in zip(results, scores, strict=True)
@@ -165,97 +170,119 @@ class Engine:
             self._grow_final(number)
         start = time.perf_counter()
         if key in self._kept:
-            plant, place = self._kept[key]
-            estimator = plant.make_estimator(place)
-            return estimator, plant.seconds + time.perf_counter() - start
+            full, place = self._kept[key]
+            estimator = full.make_estimator(place, self.study.X)
+            return estimator, full.seconds + time.perf_counter() - start
         estimator = apply_parameters(self._estimator, self._parameters[number])
         X, y, params = self._take_training(split_number)
         estimator.fit(X, **params) if y is None else estimator.fit(X, y, **params)
         return estimator, time.perf_counter() - start
 
     def _take_training(self, split_number: int | None) -> tuple[Any, Any, Mapping[str, Any]]:
+        study = self.study
         if split_number is None:
-            return self.data.X, self.data.y, self.data.fit_params
-        train = self._splits[split_number].train
-        return *self.data.take(train), self.data.cut(self.data.fit_params, train)
+            return study.X, study.y, study.fit_params
+        rows = self._splits[split_number].train
+        return *study.take(rows), study.cut(study.fit_params, rows)
 
     # Shared growth ------------------------------------------------------------------------------
 
-    def _make_batches(self, candidate: Candidate) -> Iterable[Batch]:
-        if not isinstance(self._estimator, Pipeline):
-            return [self._shared]
-        estimator = apply_parameters(self._estimator, self._parameters[candidate.number])
-        scoring = self._judge.scoring
+    def _list_tables(
+        self, candidate: tuple[int, BaseDecisionTree]
+    ) -> Iterable[tuple[Sequence[int], _Open]]:
+        """List splits that are rows of one table, and how it is read: all of a bare tree."""
+        if self._is_bare:
+            return [(self._regular, self._open)]
+        number, tree = candidate
+        estimator = apply_parameters(self._estimator, self._parameters[number])
+        scoring, study = self._judge.scoring, self.study
         try:
-            truth = read_truth(candidate.tree, self.data.y)
-        except ValueError:
+            with cannot_serve(ValueError):
+                truth = read_truth(tree, study.y)
+        except CannotServeError:
             return []
-        if scoring and refuses_to_score(estimator, scoring.scorer, self._judge.score_params):
+        if scoring and refuses_to_score(estimator, scoring.scorer, study.score_params):
             return []
         return (
-            PipelineBatch(self.data, truth, number, self._splits[number], estimator)
+            ([number], make_opener(study, truth, self._splits[number], estimator))
             for number in self._regular
         )
 
+    def _open(self, tree: BaseDecisionTree) -> Dataset:
+        """Encode the rows of all splits, unless that has been done."""
+        study, key = self.study, freeze(tree.categorical_features)
+        with cannot_serve(ValueError, TypeError):
+            refuse_other_params(study.fit_params)
+            if key not in self._datasets:
+                weights = study.fit_params.get("sample_weight")
+                self._datasets[key] = open_dataset(tree, study.X, study.y, weights, study.n_threads)
+        return self._datasets[key]
+
     def _grows_final(self, runs: Sequence[Run]) -> bool:
         """Whether the tree of all rows grows with the others: its setting must be known."""
-        is_bare = not isinstance(self._estimator, Pipeline)
-        return is_bare and None in self._keep and len(runs) == 1 and len(runs[0]) == 1
+        return self._is_bare and None in self._keep and len(runs) == 1 and len(runs[0]) == 1
 
-    def _make_seeds(self, run: Run, numbers: Sequence[int], with_final: bool) -> list[Seed]:
-        seeds = [
-            Seed(setting, number, self._splits[number], self._needs_whole or number in self._keep)
+    def _plan_jobs(self, run: Run, numbers: Sequence[int], with_final: bool) -> list[TreeJob]:
+        splits = {number: self._splits[number] for number in numbers}
+        jobs = [
+            job
             for setting in run
-            for number in numbers
+            for job in plan_jobs(setting, splits, lambda n: self._needs_whole or n in self._keep)
         ]
-        return [*seeds, Seed(run[0])] if with_final else seeds
+        return [*jobs, TreeJob(run[0])] if with_final else jobs
 
     def _evaluate_run(
         self,
-        batch: Batch,
+        open_data: _Open,
         run: Run,
-        with_final: bool,
+        jobs: Sequence[TreeJob],
         results: list[Result | None],
         progress: Progress,
     ) -> None:
-        done = 0.0
-        if self._verbose:
-            seeds = self._make_seeds(run, batch.numbers, with_final)
-            done = progress.done + self._count_work(seeds)
+        done = progress.done + self._count_work(jobs) if self._verbose else 0.0
         try:
-            field = batch.open(run[0].tree)
-        except Exception:  # whatever it is, scikit-learn's loop will meet it
+            dataset = open_data(run[0].tree)
+        except CannotServeError:
             return progress.reach(done)
-        rows = self._left_out
-        if rows is not None and batch is self._shared and can_be_left_out(run, field, rows):
-            n_answers = len(rows) * sum(len(setting.candidates) for setting in run)
+        rows = self._left_out if any(job.splits for job in jobs) else None
+        if rows is not None and can_be_left_out(run, dataset, rows):
+            n_answers = len(rows) * sum(len(setting.trees) for setting in run)
             work_per_answer = max(0.0, done - progress.done) / n_answers
-            for n_given in self._answer_run(field, run, rows, results):
+            for n_given in self._answer_run(dataset, run, rows, results):
                 progress.advance(work_per_answer * n_given)
-            return progress.reach(done)
-        seeds = self._make_seeds(run, batch.numbers, with_final)
-        for plants in self._growth.grow(field, seeds, progress):
-            for plant, counted in zip(plants, self._judge.count(plants), strict=True):
-                if plant.seed.number in self._keep or plant.seed.split is None:
-                    self._keep_plant(plant)
-                if plant.seed.split is not None:
-                    self._record(plant, plant.seed.split, counted, results)
-                    progress.advance(count_scoring(plant.seed, self._judge.train_score))
-        progress.reach(done)
-        if isinstance(self._estimator, Pipeline):
+        else:
+            self._grow_run(dataset, jobs, results, progress)
+        if not self._is_bare:
             self.work["mode"] = "pipeline"
+        progress.reach(done)
+
+    def _grow_run(
+        self,
+        dataset: Dataset,
+        jobs: Sequence[TreeJob],
+        results: list[Result | None],
+        progress: Progress,
+    ) -> None:
+        options: Any = {"sharing": self._sharing, "progress": progress, "work": self.work}
+        for trees in grow(dataset, jobs, train=_train, **options):
+            counted = self._judge.count_correct(trees)
+            for place, full in enumerate(trees):
+                self._keep_tree(full)
+                for number, split in full.job.splits.items():
+                    self._record(full, number, counted.get((place, number)), results)
+                    progress.advance(count_scoring(full.job, split, self._judge.train_score))
 
     def _answer_run(
-        self, field: Field, run: Run, rows: NDArray[Any], results: list[Result | None]
+        self, dataset: Dataset, run: Run, rows: NDArray[Any], results: list[Result | None]
     ) -> Iterator[int]:
         """Leave one out: answers without trees. Gives the number of answers as they come."""
-        reading = field.seconds
+        reading = dataset.charge()
         for setting in run:
-            for place, left, cost in answer_rows(setting, field, rows, self.data.n_threads):
-                judged = judge_rows(self._judge, field, left)
-                self._growth.add_work(cost)
-                seconds = (left.seconds + reading) / len(left.rows) / len(setting.candidates)
-                first = setting.candidates[place].number * len(self._splits)
+            for place, left, cost in answer_rows(setting, dataset, rows):
+                judged = judge_rows(self._judge, dataset, left)
+                add_work(self.work, cost)
+                seconds = (left.seconds + reading) / len(left.rows) / len(setting.trees)
+                first = setting.numbers[place] * len(self._splits)
                 reading = 0.0
                 names = (*judged, "fit_error", "fit_time", "n_test_samples")
                 columns = (*judged.values(), repeat(None), repeat(seconds), repeat(1))
@@ -264,10 +291,13 @@ class Engine:
                     results[first + number] = dict(zip(names, line, strict=True))
                 yield len(left.rows)
 
-    def _keep_plant(self, plant: Plant) -> None:
-        plant = replace(plant, leaves=None)  # which were for the scores
-        for place, candidate in enumerate(plant.seed.setting.candidates):
-            self._kept[candidate.number, plant.seed.number] = (plant, place)
+    def _keep_tree(self, full: FullTree) -> None:
+        numbers: list[int | None] = [*self._keep.intersection(full.job.splits)]
+        for number in numbers if full.job.splits else [None]:
+            split = {} if number is None else {number: full.job.splits[number]}
+            own = replace(full, job=replace(full.job, splits=split), leaves={})  # used for scores
+            for place, candidate in enumerate(full.job.setting.numbers):
+                self._kept[candidate, number] = (own, place)
 
     def _grow_final(self, number: int) -> None:
         """Grow the tree of all rows from the table that is there, if that can be done."""
@@ -275,28 +305,28 @@ class Engine:
         tree = find_tree(estimator)
         if tree is None or tree is not estimator:
             return
-        for run in plan_runs([Candidate(number, tree.get_params(deep=False), tree)]):
-            total = self._count_work(self._make_seeds(run, (), True))
+        for run in plan_runs({number: tree}):
+            jobs = [TreeJob(run[0])]
+            total = self._count_work(jobs)
             with Progress("growing the tree of all rows", total, self._verbose) as progress:
-                self._evaluate_run(self._shared.without_splits(), run, True, [], progress)
+                self._evaluate_run(self._open, run, jobs, [], progress)
 
     def _record(
-        self, plant: Plant, split: Split, counted: Counted | None, results: list[Result | None]
+        self, full: FullTree, number: int, counted: Counted | None, results: list[Result | None]
     ) -> None:
         try:
-            judged = self._judge.judge(plant, split, counted)
-        except UnreadableRowsError:
+            judged = self._judge.judge(full, number, counted)
+        except CannotServeError:
             return
-        assert plant.seed.number is not None
-        candidates = plant.seed.setting.candidates
-        for place, candidate in enumerate(candidates):
+        setting = full.job.setting
+        for place, candidate in enumerate(setting.numbers):
             result = {name: values[place] for name, values in judged.items()}
             result["fit_error"] = None
-            result["fit_time"] = plant.seconds / len(candidates)
-            result["n_test_samples"] = len(split.test)
+            result["fit_time"] = full.seconds / len(setting.numbers)
+            result["n_test_samples"] = len(full.job.splits[number].test)
             if self._return_estimator:
-                result["estimator"] = plant.make_estimator(place)
-            results[candidate.number * len(self._splits) + plant.seed.number] = result
+                result["estimator"] = full.make_estimator(place, self.study.X)
+            results[candidate * len(self._splits) + number] = result
 
     # One fit at a time --------------------------------------------------------------------------
 
@@ -313,20 +343,20 @@ class Engine:
     def _fit_alone(self, place: int) -> Result:
         number, split_number = divmod(place, len(self._splits))
         split, judge = self._splits[split_number], self._judge
-        if self.data.is_table:
+        if self.study.is_table:
             self._refuse_table(number, split_number)
         scorer = _give_nothing if judge.scoring is None else judge.scoring.scorer
         result: Result = _fit_and_score(
             clone(self._estimator),
-            rows_only(self.data.X),
-            self.data.y,
+            rows_only(self.study.X),
+            self.study.y,
             scorer=scorer,
             train=split.train,
             test=split.test,
             verbose=self._verbose,
             parameters=self._parameters[number],
-            fit_params=dict(self.data.fit_params),
-            score_params=dict(judge.score_params),
+            fit_params=dict(self.study.fit_params),
+            score_params=dict(self.study.score_params),
             return_train_score=judge.train_score,
             return_n_test_samples=True,
             return_times=True,
@@ -341,7 +371,7 @@ class Engine:
 
     def _refuse_table(self, number: int, split_number: int) -> None:
         """Tell why rows of a Table are needed, unless `fit` says more before it looks at them."""
-        if isinstance(self._estimator, Pipeline):
+        if not self._is_bare:
             raise InputError(
                 "A Table cannot go through a pipeline: it is encoded already. Pass the data."
             )
@@ -355,9 +385,15 @@ class Engine:
     def _predict_alone(self, result: Result, split: Split) -> Any:
         if result["fit_error"] is not None:
             return None
-        X, _ = self.data.take(split.test)
+        X, _ = self.study.take(split.test)
         return getattr(result["estimator"], str(self._judge.predictions))(X)
 
 
 def _give_nothing(estimator: Any, X: Any, y: Any = None) -> float:
     return 0.0
+
+
+def _train(dataset: Dataset, job: TreeJob) -> Training:
+    """Make the rules of a job, if a fit on its rows would not fail."""
+    with cannot_serve(InputError, ParameterError):
+        return train(dataset, job)

@@ -5,7 +5,7 @@ Candidates that differ only in path parameters are *cells* of one full tree: the
 Settings that differ in what is drawn, or in how the columns are read, are *runs* of their own.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from treefold.rules import PATH_PARAMETERS, Cell, check_parameters, make_cell
 from treefold.threads import effective_n_jobs
 from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["Candidate", "Parameters", "Run", "Setting", "apply_parameters"]
+__all__ = ["Parameters", "Run", "Setting", "apply_parameters"]
 __all__ += ["find_tree", "freeze", "group_candidates", "is_sound", "plan_runs"]
 
 Parameters = Mapping[str, Any] | None  # None: the estimator as it is
@@ -45,30 +45,22 @@ def apply_parameters(estimator: Any, parameters: Parameters) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One tree that is asked for: its place in the list, and what it is made with."""
-
-    number: int
-    parameters: dict[str, Any]  # all of the tree's
-    tree: BaseDecisionTree
-
-
-@dataclass(frozen=True, slots=True)
 class Setting:
     """Candidates whose trees are all cut from one full tree."""
 
-    candidates: list[Candidate] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  # their places among all candidates
+    trees: list[BaseDecisionTree] = field(default_factory=list)  # with the parameters of each
     _cells: dict[int, list[Cell]] = field(default_factory=dict)
 
     @property
     def tree(self) -> BaseDecisionTree:
         """One of them, for what they have in common."""
-        return self.candidates[0].tree
+        return self.trees[0]
 
     def list_cells(self, n_rows: int) -> list[Cell]:
         """Resolve the path parameters of each candidate for this many training rows."""
         if n_rows not in self._cells:
-            self._cells[n_rows] = [make_cell(one.parameters, n_rows) for one in self.candidates]
+            self._cells[n_rows] = [make_cell(vars(tree), n_rows) for tree in self.trees]
         return self._cells[n_rows]
 
 
@@ -77,65 +69,69 @@ Run = list[Setting]
 
 def group_candidates(
     estimator: Any, parameters: Sequence[Parameters]
-) -> dict[Hashable, list[Candidate]]:
+) -> list[dict[int, BaseDecisionTree]]:
     """Group the candidates that see the same data: all of a bare tree, and those of a pipeline
-    that have the same transformers. A candidate that is not a tree of ours, or of another kind than
-    the estimator's, by which the scores are chosen, is in no group.
+    that have the same transformers. Gives the tree of each by its place in the list. A candidate
+    that is not a tree of ours, or of another kind than the estimator's, by which the scores are
+    chosen, is in no group.
     """
-    groups: dict[Hashable, list[Candidate]] = {}
-    read = _Reader(estimator)
+    groups: dict[Hashable, dict[int, BaseDecisionTree]] = {}
+    read = _make_reader(estimator)
     for number, chosen in enumerate(parameters):
-        found = read(number, chosen or {})
-        if found is not None:
-            groups.setdefault(found[0], []).append(found[1])
-    return groups
+        key, tree = read(chosen or {})
+        if tree is not None:
+            groups.setdefault(key, {})[number] = tree
+    return list(groups.values())
 
 
-class _Reader:
-    """Reads candidates. A clone of each would take most of the time, and is seldom needed."""
+def _make_reader(
+    estimator: Any,
+) -> Callable[[Mapping[str, Any]], tuple[Hashable, BaseDecisionTree | None]]:
+    """Make a function that gives the tree of a candidate, and a key of its transformers.
 
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-        self._tree = find_tree(estimator)
-        self._prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-        self._defaults = {} if self._tree is None else self._tree.get_params(deep=False)
-        self._fresh = {} if self._tree is None else vars(clone(self._tree))
+    A clone of each candidate would take most of the time, and is seldom needed.
+    """
+    own_tree = find_tree(estimator)
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    known = set() if own_tree is None else own_tree.get_params(deep=False).keys()
+    fresh = {} if own_tree is None else vars(clone(own_tree))
 
-    def __call__(self, number: int, chosen: Mapping[str, Any]) -> tuple[Hashable, Candidate] | None:
-        n_prefix = len(self._prefix)
-        if self._tree is not None and all(
-            name.startswith(self._prefix) and name[n_prefix:] in self._defaults for name in chosen
+    def read(chosen: Mapping[str, Any]) -> tuple[Hashable, BaseDecisionTree | None]:
+        if own_tree is not None and all(
+            name.startswith(prefix) and name[len(prefix) :] in known for name in chosen
         ):
-            own = {name[n_prefix:]: value for name, value in chosen.items()}
-            like = object.__new__(type(self._tree))
-            like.__dict__.update(self._fresh, **own)
-            return (), Candidate(number, {**self._defaults, **own}, like)
-        tree = find_tree(apply_parameters(self._estimator, chosen))
-        if tree is None or type(tree) is not type(self._tree):
-            return None
-        last = self._prefix.removesuffix("__")
+            like = object.__new__(type(own_tree))
+            own = {name[len(prefix) :]: value for name, value in chosen.items()}
+            like.__dict__.update(fresh, **own)
+            return (), like
+        tree = find_tree(apply_parameters(estimator, chosen))
+        if tree is None or type(tree) is not type(own_tree):
+            return (), None
+        last = prefix.removesuffix("__")
         others = {
             (name, freeze(value))
             for name, value in chosen.items()
-            if name != last and not name.startswith(self._prefix)
+            if name != last and not name.startswith(prefix)
         }
-        return frozenset(others), Candidate(number, tree.get_params(deep=False), tree)
+        return frozenset(others), tree
+
+    return read
 
 
-def plan_runs(candidates: Iterable[Candidate]) -> list[Run]:
+def plan_runs(candidates: Mapping[int, BaseDecisionTree]) -> list[Run]:
     """Sort candidates into settings and runs; those without meaning are left out."""
     runs: dict[Hashable, dict[Hashable, Setting]] = {}
-    for candidate in candidates:
-        if not is_sound(candidate.tree):
+    for number, tree in candidates.items():
+        if not is_sound(tree):
             continue
-        parameters = candidate.parameters
-        kind = type(candidate.tree)
-        run_key = (kind, *(freeze(parameters[name]) for name in _RUN_PARAMETERS))
+        parameters = tree.get_params(deep=False)
+        run_key = (type(tree), *(freeze(parameters[name]) for name in _RUN_PARAMETERS))
         setting_key = tuple(
             freeze(value) for name, value in parameters.items() if name not in _NO_MATTER
         )
-        settings = runs.setdefault(run_key, {})
-        settings.setdefault(setting_key, Setting()).candidates.append(candidate)
+        setting = runs.setdefault(run_key, {}).setdefault(setting_key, Setting())
+        setting.numbers.append(number)
+        setting.trees.append(tree)
     return [list(settings.values()) for settings in runs.values()]
 
 

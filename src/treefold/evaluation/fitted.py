@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from treefold import _native
 from treefold.estimator import BaseDecisionTree
+from treefold.evaluation.dataset import Dataset, Training
 from treefold.model import Tree
-from treefold.model_selection.ground import Ground, Training
 from treefold.schema import Schema
 
 __all__ = ["make_fitted"]
@@ -24,13 +24,13 @@ Arrays = dict[str, NDArray[Any]]
 def make_fitted(
     estimator: BaseDecisionTree,
     native: _native.Tree,
-    ground: Ground,
+    dataset: Dataset,
     training: Training,
     schema: Schema,
 ) -> BaseDecisionTree:
     """Make a fitted clone; `schema` is what a fit on the training rows alone would have read."""
-    own = _keep_own_categories(_keep_own_classes(native, training), ground.table.schema, schema)
-    tree = Tree(own, schema, _find_missing(ground, training.rows))
+    own = _keep_own_categories(_keep_own_classes(native, training), dataset.table.schema, schema)
+    tree = Tree(own, schema, _find_missing(dataset, training.rows))
     fitted: BaseDecisionTree = clone(estimator)
     return fitted._become(tree, training.classes, training.rules.max_features)
 
@@ -77,8 +77,8 @@ def _renumber(native: _native.Tree, node: int, shared: Schema, own: Schema) -> N
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
-def _find_missing(ground: Ground, rows: NDArray[np.uint32]) -> NDArray[np.int64]:
-    table = ground.table._native
+def _find_missing(dataset: Dataset, rows: NDArray[np.uint32]) -> NDArray[np.int64]:
+    table = dataset.table._native
     columns = np.flatnonzero(table.has_missing)
     if len(rows) == table.n_rows:
         return columns

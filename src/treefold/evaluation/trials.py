@@ -16,6 +16,7 @@ from treefold.exceptions import InputError, ParameterError
 from treefold.pooling import POOLED, Pooling, summarise
 
 __all__ = [
+    "NestedScores",
     "Trials",
     "choose",
     "expand",
@@ -109,6 +110,16 @@ class Trials:
         return self.pooling.pool(self.scores)
 
 
+@dataclass(frozen=True, slots=True)
+class NestedScores:
+    """What the choices for outer splits score, which had no part in choosing."""
+
+    test_score: Floats  # of each split; where rows are pooled there is one score of all
+    best_params: list[dict[str, Any]]
+    inner_score: Floats
+    split: NDArray[Any]  # numbers of the outer splits
+
+
 def choose(trials: Trials, rule: str) -> int:
     """Choose a candidate.
 
@@ -174,19 +185,24 @@ def write_results(
     return results
 
 
-def _select_nested(trials: Trials, nested: dict[str, Any]) -> NDArray[Any]:
+def _select_nested(trials: Trials, nested: NestedScores) -> NDArray[Any]:
     """The splits that have a nested score; where rows are pooled there is one score of all."""
-    return np.zeros(1, dtype=int) if trials.scores.shape[1] == 1 else nested["split"]
+    return np.zeros(1, dtype=int) if trials.scores.shape[1] == 1 else nested.split
 
 
-def show_nested(trials: Trials, nested: dict[str, Any]) -> dict[str, Any]:
+def show_nested(trials: Trials, nested: NestedScores) -> dict[str, Any]:
     """Give the nested score of each split by itself."""
     pooling = trials.pooling.select(_select_nested(trials, nested))
-    return {**nested, "test_score": pooling.show(nested["test_score"])}
+    return {
+        "test_score": pooling.show(nested.test_score),
+        "best_params": nested.best_params,
+        "inner_score": nested.inner_score,
+        "split": nested.split,
+    }
 
 
 def summarise_trials(
-    trials: Trials, index: int, baseline: Floats | None, nested: dict[str, Any] | None
+    trials: Trials, index: int, baseline: Floats | None, nested: NestedScores | None
 ) -> dict[str, Any]:
     """Make one score of the splits: of the nested choices, of the choice, the best, and no split.
 
@@ -196,7 +212,7 @@ def summarise_trials(
     scores: dict[str, NDArray[Any]] = {}
     if nested is not None:
         splits = _select_nested(trials, nested)
-        scores["nested"] = nested["test_score"]
+        scores["nested"] = nested.test_score
     best = find_best(trials, index)
     scores["cross_validation"] = trials.scores[index][splits]
     scores["best_on_path"] = trials.scores[best][splits]

@@ -1,73 +1,45 @@
-"""What both estimators that are cross-validated in fit share: from the caller's data to the choice.
+"""What both estimators that are cross-validated in fit share: parameters, splits and results."""
 
-`fit` reads everything, grows and chooses (`treefold.cross_fit`), and only then changes the
-estimator, so that an error or an interrupt leaves it as it was.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.utils import Bunch, _safe_indexing, check_random_state, indexable
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _check_method_params
 
-from treefold.cross_fit import CrossFit, Found
-from treefold.evaluation import POOLED_NOTE, Evaluation
+from treefold.evaluation.cross_fit import Found
+from treefold.evaluation.dataset import Dataset
+from treefold.evaluation.fitting import Request, Routed, fit_with_evidence
+from treefold.evaluation.record import POOLED_NOTE, Evaluation
+from treefold.evaluation.splits import Split, read_splits
+from treefold.evaluation.trials import (
+    NestedScores,
+    Trials,
+    make_results,
+    show_nested,
+    summarise_trials,
+)
+from treefold.evaluation.tuned_scores import (
+    TUNABLE,
+    Tuning,
+    plan_tunings,
+)
 from treefold.exceptions import InputError, ParameterError
 from treefold.interop import to_sklearn
 from treefold.model import Tree
-from treefold.model_selection.ground import Ground, open_ground
-from treefold.model_selection.splits import Split, read_splits
-from treefold.nested_fit import NestedFit
 from treefold.pooling import POOLED
-from treefold.progress import Progress
 from treefold.rules import check_parameters
 from treefold.scoring import Scoring, name_all_classes, name_scoring, resolve_scoring
-from treefold.stems import (
-    TUNABLE,
-    Judge,
-    Options,
-    Setting,
-    become,
-    plan_pooling,
-    plan_settings,
-)
 from treefold.table import Table
-from treefold.threads import effective_n_jobs
-from treefold.tuning import Trials, choose, make_results, show_nested, summarise_trials
 
-__all__ = ["CrossValidatedTree", "Evidence"]
+__all__ = ["CrossValidatedTree"]
 
 _RULES = ("one_se", "best")
-
-
-@dataclass(frozen=True, slots=True)
-class _Routed:
-    """Who gets which of the arguments of `fit`; `score` is None if scorers get the weights."""
-
-    split: Mapping[str, Any]
-    score: Mapping[str, Any] | None
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What a fit finds out on top of what every fit does."""
-
-    nested: bool = False
-    blocks: list[list[int]] | None = None  # splits that take part in nested scores as one
-    n_permutations: int = 0
-    importance: NDArray[np.float64] | None = None  # (n_columns, n_splits), once it is fitted
-    parts: list[Split] | None = None  # the inner splits, instead of the other splits
-    nested_predictions: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # by split
-    n_trees: int = 0  # that were grown
 
 
 class CrossValidatedTree:
@@ -107,70 +79,10 @@ class CrossValidatedTree:
         >>> model.best_score_, model.get_n_leaves()
         (1.0, 2)
         """
-        return self._fit_evidence(X, y, sample_weight, params, Evidence())
-
-    def _fit_evidence(
-        self: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], wanted: Evidence
-    ) -> Any:
-        """Fit; `wanted` says what to find out besides, and is told what an `Evaluation` lacks."""
-        settings, fixed = self._plan()
-        n_threads = effective_n_jobs(self.n_jobs)
-        ground = open_ground(settings[0].estimator, X, y, sample_weight, n_threads)
-        cv = self._make_splitter(ground, fixed["random_state"])
-        routed = self._route(sample_weight, params)
-        splits = self._split(cv, ground, X, y, routed)
-        scoring = self._make_scoring(ground.target.classes)
-        options = _make_options(ground, scoring, X, y, routed)
-        kind = None
-        if self._is_pooling:
-            scoring, kind = plan_pooling(scoring)
-        sizes = [len(split.test) for split in splits]
-        is_pooled = bool(scoring.needs_pooling(sizes, ground.target.n_classes))
-        judge = Judge(ground, scoring, options, is_pooled, n_threads, kind)
-        cross_fit = CrossFit(ground, settings, splits, judge)
-        trials, nested = self._run(cross_fit, wanted)
-        index = choose(trials, self.rule)
-        n_permutations = wanted.n_permutations if max(sizes) > 1 else 0  # one row is its shuffle
-        found = cross_fit.finish(index, self.store_cv_predictions, n_permutations)
-        if found.importance is not None:
-            wanted.importance = trials.pooling.lose(found.importance, trials.scores[index])
-        kept = ground.target.own() if self.store_cv_predictions else None
-        facts = {
-            "scorer_": scoring.scorer,
-            "n_splits_": len(splits),
-            "best_index_": index,
-            "best_params_": {**trials.params[index], **fixed},
-            "best_score_": float(trials.means[index]),
-            "cv_results_": make_results(trials),
-            "stability_": found.stability,
-            "evaluation_": replace(
-                self._evaluate(trials, index, found, splits, nested),
-                truth=None if kept is None else kept.values,
-                weights=None if kept is None else kept.weights,
-            ),
-        }
-        become(self, found.native, ground, found.training)
-        self.__dict__.update(facts)
+        fit_with_evidence(self, Request(X, y, sample_weight, params))
         return self
 
-    def _run(
-        self: Any, cross_fit: CrossFit, wanted: Evidence
-    ) -> tuple[Trials, dict[str, Any] | None]:
-        """Grow and score everything: all candidates, and the nested scores if they are wanted."""
-        is_pooled = cross_fit.judge.is_pooled and wanted.blocks is None
-        is_nested = wanted.nested and not is_pooled
-        nested_fit = NestedFit(cross_fit, wanted.blocks, wanted.parts) if is_nested else None
-        total = cross_fit.work + (0 if nested_fit is None else nested_fit.work)
-        n_inner = 0 if nested_fit is None else nested_fit.n_trainings
-        wanted.n_trees = len(cross_fit.settings) * (1 + len(cross_fit.splits) + n_inner)
-        with Progress("cross-validation", total, self.verbose) as progress:
-            trials = cross_fit.evaluate(progress)
-            nested = None if nested_fit is None else nested_fit.evaluate(self.rule, progress)
-        if nested is not None and nested_fit is not None:
-            wanted.nested_predictions = nested_fit.predictions
-        return trials, nested
-
-    def _plan(self: Any) -> tuple[list[Setting], dict[str, Any]]:
+    def _plan(self: Any) -> tuple[list[Tuning], dict[str, Any]]:
         """Check the parameters: the settings to try, and what all candidates have besides."""
         owner = type(self).__name__
         if self.rule not in _RULES:
@@ -201,7 +113,7 @@ class CrossValidatedTree:
                 raise ParameterError(str(error).replace(type(tree).__name__, owner)) from None
             return tree
 
-        return plan_settings(parameters, make_tree), fixed
+        return plan_tunings(parameters, make_tree), fixed
 
     def _fix_random_state(self: Any) -> Any:
         """Draw one seed for all trees and folds, if anything is drawn."""
@@ -218,27 +130,30 @@ class CrossValidatedTree:
         """Whether folds are dealt at random here."""
         return bool(self.shuffle) and (self.cv is None or isinstance(self.cv, Integral))
 
-    def _make_splitter(self: Any, ground: Ground, seed: Any) -> Any:
+    def _make_splitter(self: Any, dataset: Dataset, seed: Any) -> Any:
         n_folds: Any = 5 if self.cv is None else self.cv
-        if isinstance(n_folds, Integral) and int(n_folds) > ground.n_rows:
+        if isinstance(n_folds, Integral) and int(n_folds) > dataset.n_rows:
             raise InputError(
                 f"cv={self.cv} asks for {n_folds} folds, but there are only n_samples="
-                f"{ground.n_rows} rows. Give more rows, or a smaller cv."
+                f"{dataset.n_rows} rows. Give more rows, or a smaller cv."
             )
         if not self._is_shuffled:
-            return check_cv(n_folds, ground.target.values, classifier=is_classifier(self))
+            return check_cv(n_folds, dataset.target.values, classifier=is_classifier(self))
         kind = StratifiedKFold if is_classifier(self) else KFold
         seed = 0 if self.random_state is None else seed
         return kind(int(n_folds), shuffle=True, random_state=seed)
 
-    def _split(self: Any, cv: Any, ground: Ground, X: Any, y: Any, routed: _Routed) -> list[Split]:
+    def _split(
+        self: Any, cv: Any, dataset: Dataset, request: Request, routed: Routed
+    ) -> list[Split]:
+        X, y = request.X, request.y
         is_plain = self.cv is None or isinstance(self.cv, Integral)
-        rows = np.empty((ground.n_rows, 0)) if isinstance(X, Table) else X
-        truth = ground.target.values if is_plain else y
-        splits = read_splits(cv, rows, truth, ground.n_rows, **routed.split)
+        rows = np.empty((dataset.n_rows, 0)) if isinstance(X, Table) else X
+        truth = dataset.target.values if is_plain else y
+        splits = read_splits(cv, rows, truth, dataset.n_rows, **routed.split)
         if not splits:
             raise InputError(f"cv={self.cv!r} gives no split of these data.")
-        weights = ground.target.weights
+        weights = dataset.target.weights
         for number, split in enumerate(splits):
             if not split.is_regular:
                 raise InputError(
@@ -255,7 +170,7 @@ class CrossValidatedTree:
 
     # Metadata -----------------------------------------------------------------------------------
 
-    def _route(self: Any, sample_weight: Any, params: dict[str, Any]) -> _Routed:
+    def _route(self: Any, sample_weight: Any, params: dict[str, Any]) -> Routed:
         if not _routing_enabled():
             unknown = sorted(params.keys() - {"groups"})
             if unknown:
@@ -263,9 +178,9 @@ class CrossValidatedTree:
                     f"{type(self).__name__}.fit takes no {unknown[0]!r}, unless metadata routing "
                     "is enabled: sklearn.set_config(enable_metadata_routing=True)."
                 )
-            return _Routed(params, None)
+            return Routed(params, None)
         routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-        return _Routed(routed.splitter.split, routed.scorer.score)
+        return Routed(routed.splitter.split, routed.scorer.score)
 
     def get_metadata_routing(self: Any) -> MetadataRouter:
         """Tell scikit-learn who may be given which metadata.
@@ -302,7 +217,7 @@ class CrossValidatedTree:
         index: int,
         found: Found,
         splits: list[Split],
-        nested: dict[str, Any] | None,
+        nested: NestedScores | None,
     ) -> Evaluation:
         results, pooling = make_results(trials), trials.pooling
         is_pooled = len(pooling.counts) < len(splits)
@@ -325,7 +240,7 @@ class CrossValidatedTree:
             path,
             {"index": index, "params": chosen, "rule": self.rule},
             pooling.show(found.baseline),
-            nested and show_nested(trials, nested),
+            None if nested is None else show_nested(trials, nested),
             indices,
             found.predictions,
             (POOLED_NOTE,) if is_pooled else (),
@@ -368,24 +283,3 @@ class CrossValidatedTree:
         array([0. , 0.5])
         """
         return self._make_plain().cost_complexity_pruning_path(X, y, sample_weight)
-
-
-def _make_options(ground: Ground, scoring: Scoring, X: Any, y: Any, routed: _Routed) -> Options:
-    """Make the function that cuts what scorers see to some rows."""
-    is_known = scoring.metrics["score"] is not None or isinstance(scoring.scorer, _BaseScorer)
-    weights = ground.target.weights
-    seen = None if is_known or isinstance(X, Table) else indexable(X)[0]
-
-    def options(rows: NDArray[Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        if not is_known:  # anybody's function, which may look at everything
-            given["X"] = None if seen is None else _safe_indexing(seen, rows)
-            given["y"] = _safe_indexing(y, rows)
-        if routed.score is not None:
-            params = dict(routed.score)
-            given["score_params"] = _check_method_params(y, params=params, indices=rows)
-        elif weights is not None:
-            given["weights"] = weights[rows]
-        return given
-
-    return options

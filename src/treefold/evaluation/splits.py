@@ -27,6 +27,7 @@ class Split:
     given: tuple[Any, Any] | None = None  # what the splitter gave, where it is not the above
     left_out: NDArray[Any] | None = None  # rows that neither train nor test
     twins: Hashable = None  # splits with the same one have the same training rows; None: no other
+    packed_train: NDArray[np.uint8] | None = None  # one bit per row, instead of a list
 
     @property
     def pair(self) -> tuple[Any, Any]:
@@ -38,6 +39,8 @@ class Split:
         """The training rows, in the order in which the splitter gave them."""
         if self.listed_train is not None:
             return self.listed_train
+        if self.packed_train is not None:
+            return np.flatnonzero(np.unpackbits(self.packed_train, count=self.n_rows))
         return np.flatnonzero(self._is_not_held_out())
 
     def _is_not_held_out(self) -> NDArray[np.bool_]:
@@ -52,6 +55,8 @@ class Split:
         """Number of training rows."""
         if self.listed_train is not None:
             return len(self.listed_train)
+        if self.packed_train is not None:
+            return int(np.unpackbits(self.packed_train).sum())
         return self.n_rows - len(self.test) - (0 if self.left_out is None else len(self.left_out))
 
     def rows(self, side: Literal["test", "train"]) -> NDArray[Any]:
@@ -67,7 +72,7 @@ class Split:
 
     def left_out_rows(self) -> NDArray[np.uint32] | None:
         """All rows that do not train, ascending; None where those that train are listed."""
-        if self.listed_train is not None:
+        if self.listed_train is not None or self.packed_train is not None:
             return None
         rows = self.test if self.left_out is None else np.concatenate([self.test, self.left_out])
         return np.sort(rows).astype(np.uint32)

@@ -3,7 +3,7 @@
 A row that is left out asks one question of one tree. The core answers all of them in one growth
 (`core/leave_one_out/`), if the trees have the same rules: rows are grouped by the rules that the
 other rows make. Whatever needs more than answers (whole trees, pruning, the largest number of
-leaves) is grown tree by tree (`plants`).
+leaves) is grown tree by tree (`growing`).
 """
 
 import copy
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native, metrics
-from treefold.model_selection.candidates import Run, Setting
-from treefold.model_selection.fields import Field
-from treefold.model_selection.ground import Training
-from treefold.model_selection.judging import Answers, Judge, give_predictions
-from treefold.model_selection.splits import Split
+from treefold.evaluation.candidates import Run, Setting
+from treefold.evaluation.dataset import Dataset, Training
+from treefold.evaluation.judging import Judge, give_predictions
+from treefold.evaluation.refusal import CannotServeError, cannot_serve
+from treefold.evaluation.splits import Split
+from treefold.exceptions import InputError, ParameterError
 from treefold.rules import Cell
 from treefold.scoring import Scoring, score_cells
 
@@ -39,14 +40,14 @@ def find_left_out(splits: Sequence[Split]) -> NDArray[np.int64] | None:
     return np.concatenate([split.test for split in splits]).astype(np.int64)
 
 
-def can_be_left_out(run: Run, field: Field, rows: NDArray[np.int64]) -> bool:
+def can_be_left_out(run: Run, dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     """Whether answers are enough, and come from few growths."""
-    target = field.ground.target
+    target = dataset.target
     for setting in run:
         cells = setting.list_cells(target.n_rows - 1)
         if any(cell.ccp_alpha > 0 or cell.max_leaf_nodes > 0 for cell in cells):
             return False
-        if len(_group_rows(setting, field, rows)) > _MOST_GROUPS:
+        if len(_group_rows(setting, dataset, rows)) > _MOST_GROUPS:
             return False
         class_weight = getattr(setting.tree, "class_weight", None)
         if isinstance(class_weight, dict) and 0 in class_weight.values():
@@ -66,48 +67,51 @@ class Left:
 
 
 def answer_rows(
-    setting: Setting, field: Field, rows: NDArray[np.int64], n_threads: int
+    setting: Setting, dataset: Dataset, rows: NDArray[np.int64]
 ) -> Iterator[tuple[int, Left, dict[str, Any]]]:
     """Answer all rows for each candidate: its place in the setting, answers, and the work."""
-    for places in _group_rows(setting, field, rows):
+    for places in _group_rows(setting, dataset, rows):
         own = rows[places]
-        everything = np.arange(field.ground.n_rows, dtype=np.uint32)
+        others = np.delete(np.arange(dataset.n_rows, dtype=np.uint32), own[0])
         try:
-            training = field.ground.train(setting.tree, np.delete(everything, own[0]))
-        except ValueError:
+            with cannot_serve(InputError, ParameterError):
+                training = dataset.train(setting.tree, others)
+        except CannotServeError:
             continue
         grown: dict[Cell, tuple[NDArray[np.float64], float]] = {}
         for place, cell in enumerate(setting.list_cells(training.target.n_rows)):
             work: dict[str, Any] = {}
             if cell not in grown:
-                grown[cell], work = _grow(field, training, cell, own, n_threads)
+                grown[cell], work = _grow(dataset, training, cell, own)
             yield place, Left(places, own, grown[cell][0], training, grown[cell][1]), work
 
 
 def _grow(
-    field: Field, training: Training, cell: Cell, rows: NDArray[np.int64], n_threads: int
+    dataset: Dataset, training: Training, cell: Cell, rows: NDArray[np.int64]
 ) -> tuple[tuple[NDArray[np.float64], float], dict[str, Any]]:
     start = time.perf_counter()
-    ground, rules = field.ground, copy.copy(training.rules)
+    rules = copy.copy(training.rules)
     rules.max_depth, rules.min_samples_split = cell.max_depth, cell.min_samples_split
     rules.min_impurity_decrease = cell.min_impurity_decrease
-    target = ground.target
+    target = dataset.target
     values, work = _native.leave_one_out(
-        ground.table._native,
+        dataset.table._native,
         target.values,
         target.n_classes,
         target.weights,
         rules,
         rows.astype(np.uint32),
-        n_threads,
+        dataset.n_threads,
     )
-    lines = values.reshape(ground.n_rows, -1)[rows]
+    lines = values.reshape(dataset.n_rows, -1)[rows]
     return (lines, time.perf_counter() - start), {"mode": "leave-one-out", **work}
 
 
-def _group_rows(setting: Setting, field: Field, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _group_rows(
+    setting: Setting, dataset: Dataset, rows: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
     """Group the rows without which the others make the same rules, and have the same classes."""
-    target, tree = field.ground.target, setting.tree
+    target, tree = dataset.target, setting.tree
     keys: list[NDArray[Any]] = []
     if target.weights is not None:
         weights = target.weights[rows]
@@ -132,17 +136,17 @@ def _group_rows(setting: Setting, field: Field, rows: NDArray[np.int64]) -> list
 # Scores -----------------------------------------------------------------------------------------
 
 
-def judge_rows(judge: Judge, field: Field, left: Left) -> dict[str, list[Any]]:
+def judge_rows(judge: Judge, dataset: Dataset, left: Left) -> dict[str, list[Any]]:
     """Judge each row on its own: lists with one entry per row."""
     start = time.perf_counter()
     n_rows = len(left.rows)
     judged: dict[str, list[Any]] = {}
     if judge.scoring is not None:
-        truth: NDArray[Any] = field.ground.target.values[left.rows]
-        judged["test_scores"] = _score(judge, field, left, truth)
+        truth: NDArray[Any] = dataset.target.values[left.rows]
+        judged["test_scores"] = _score(judge, dataset, left, truth)
         if judge.pooled:
             judged["answers"] = [
-                Answers(left.rows[[k]], truth[[k]], left.values[[k]], field.classes)
+                (left.rows[[k]], truth[[k]], left.values[[k]], dataset.classes)
                 for k in range(n_rows)
             ]
         judged["score_time"] = [(time.perf_counter() - start) / n_rows] * n_rows
@@ -152,7 +156,7 @@ def judge_rows(judge: Judge, field: Field, left: Left) -> dict[str, list[Any]]:
     return judged
 
 
-def _score(judge: Judge, field: Field, left: Left, truth: NDArray[Any]) -> list[Any]:
+def _score(judge: Judge, dataset: Dataset, left: Left, truth: NDArray[Any]) -> list[Any]:
     scoring = judge.scoring
     assert scoring is not None
     names = scoring.scorers.keys() - judge.pooled
@@ -160,18 +164,18 @@ def _score(judge: Judge, field: Field, left: Left, truth: NDArray[Any]) -> list[
         return [judge.blank()] * len(truth)
     own = scoring.select(names)
     scores: list[Any] = [None] * len(truth)
-    for places, y, values in _group_alike(judge, field, own, left.values, truth):
-        arguments = _list_arguments(judge, field, left, places)
+    for places, y, values in _group_alike(judge, dataset, own, left.values, truth):
+        arguments = _list_arguments(judge, dataset, left, places)
         itself = np.arange(len(places)).reshape(-1, 1)
-        found = score_cells(own, y, itself, values, field.classes, **arguments)
-        for place, score in zip(places, judge.arrange(found, len(places)), strict=True):
+        found = score_cells(own, y, itself, values, dataset.classes, **arguments)
+        for place, score in zip(places, judge.arrange(found), strict=True):
             scores[place] = score
     return scores
 
 
 def _group_alike(
     judge: Judge,
-    field: Field,
+    dataset: Dataset,
     scoring: Scoring,
     values: NDArray[np.float64],
     truth: NDArray[Any],
@@ -183,8 +187,8 @@ def _group_alike(
     """
     every_place = np.arange(len(truth))
     known = [metric.compute for metric in scoring.metrics.values() if metric is not None]
-    is_known = len(known) == len(scoring.metrics) and not judge.score_params
-    if is_known and field.classes is not None:
+    is_known = len(known) == len(scoring.metrics) and not judge.study.score_params
+    if is_known and dataset.classes is not None:
         for number in np.unique(truth):
             places = np.flatnonzero(truth == number)
             yield places, truth[places[:1]], values[places]
@@ -196,12 +200,13 @@ def _group_alike(
 
 
 def _list_arguments(
-    judge: Judge, field: Field, left: Left, places: NDArray[np.int64]
+    judge: Judge, dataset: Dataset, left: Left, places: NDArray[np.int64]
 ) -> Mapping[str, Any]:
-    rows = left.rows[places[:1]]
+    rows, study = left.rows[places[:1]], judge.study
+    params = study.score_params
     return {
-        "present": field.list_classes(left.training.present),
-        "y": judge.data.take_y(rows),
-        "score_params": judge.data.cut(judge.score_params, rows) if judge.score_params else None,
+        "present": dataset.list_classes(left.training.present),
+        "y": study.take_y(rows),
+        "score_params": study.cut(params, rows) if params else None,
         "error_score": judge.error_score,
     }

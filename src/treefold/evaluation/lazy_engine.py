@@ -13,11 +13,12 @@ from sklearn.base import clone
 from treefold.asking import LazyEnsemble, split_batches
 from treefold.bags import Bags, Work
 from treefold.ballot import Ballot
-from treefold.model_selection.candidates import Parameters
-from treefold.model_selection.engine import Engine, Result
-from treefold.model_selection.fields import refuse_other_params
-from treefold.model_selection.judging import Answers
-from treefold.model_selection.splits import Split
+from treefold.evaluation.candidates import Parameters
+from treefold.evaluation.dataset import refuse_other_params
+from treefold.evaluation.engine import Engine, Result
+from treefold.evaluation.refusal import CannotServeError, cannot_serve
+from treefold.evaluation.splits import Split
+from treefold.exceptions import InputError, ParameterError
 from treefold.progress import Progress
 from treefold.scoring import score_cells
 
@@ -39,7 +40,7 @@ class LazyEngine(Engine):
             return
         try:
             bags = self._open_bags()
-        except ValueError:  # scikit-learn's loop will meet it
+        except CannotServeError:
             return
         work = Work()
         n_rows = sum(self._splits[number].n_train for number in self._regular)
@@ -48,23 +49,25 @@ class LazyEngine(Engine):
                 split = self._splits[number]
                 try:
                     results[number] = self._evaluate_split(bags, split, work)
-                except ValueError:
+                except CannotServeError:
                     continue
                 finally:
                     progress.advance(split.n_train)
         self.work.update(mode="lazy", **work.counts)
 
     def _open_bags(self) -> Bags:
-        data = self.data
-        refuse_other_params(data.fit_params)
+        study = self.study
         estimator: Any = clone(self._estimator)
-        weights = data.fit_params.get("sample_weight")
-        bags: Bags = estimator._open(data.X, data.y, weights, data.n_threads)
+        with cannot_serve(ValueError, TypeError):
+            refuse_other_params(study.fit_params)
+            weights = study.fit_params.get("sample_weight")
+            bags: Bags = estimator._open(study.X, study.y, weights, study.n_threads)
         return bags
 
     def _evaluate_split(self, bags: Bags, split: Split, work: Work) -> Result:
         start = time.perf_counter()
-        values = self._ask(replace(bags, rows=split.train), split.test, work)
+        with cannot_serve(InputError, ParameterError):
+            values = self._ask(replace(bags, rows=split.train), split.test, work)
         grown = time.perf_counter()
         target, judge = bags.target, self._judge
         present = None
@@ -75,7 +78,7 @@ class LazyEngine(Engine):
         if judge.scoring is not None:
             result["test_scores"] = self._score(split, values, truth, target.classes, present)
         if judge.pooled:
-            result["answers"] = Answers(split.test, truth, values, target.classes)
+            result["answers"] = (split.test, truth, values, target.classes)
         if judge.predictions is not None:
             result["predictions"] = _predict(
                 str(judge.predictions), values, target.classes, present
@@ -85,7 +88,7 @@ class LazyEngine(Engine):
         return result
 
     def _ask(self, bags: Bags, rows: NDArray[Any], work: Work) -> NDArray[np.float64]:
-        n_threads = self.data.n_threads
+        n_threads = self.study.n_threads
         ballot = Ballot(len(rows), bags.target.n_classes, self._estimator.voting)
         asked = np.ascontiguousarray(rows, dtype=np.uint32)
         places = split_batches(len(rows), self._estimator.strategy)
@@ -107,7 +110,7 @@ class LazyEngine(Engine):
         names = judge.scoring.scorers.keys() - judge.pooled
         if not names:
             return judge.blank()
-        params = judge.score_params
+        params = self.study.score_params
         found = score_cells(
             judge.scoring.select(names),
             truth,
@@ -115,11 +118,11 @@ class LazyEngine(Engine):
             values,
             classes,
             present=present,
-            y=self.data.take_y(split.test),
-            score_params=self.data.cut(params, split.test) if params else None,
+            y=self.study.take_y(split.test),
+            score_params=self.study.cut(params, split.test) if params else None,
             error_score=judge.error_score,
         )
-        return judge.arrange(found, 1)[0]
+        return judge.arrange(found)[0]
 
 
 def _predict(

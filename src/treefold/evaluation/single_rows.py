@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from treefold.evaluation.judging import Answers, Judge
+from treefold.evaluation.splits import Split
 from treefold.exceptions import PooledScoreWarning, warn
-from treefold.model_selection.judging import Answers, Judge
-from treefold.model_selection.splits import Split
 from treefold.scoring import Scoring, score_rows
 
 __all__ = ["find_pooled", "pool_scores", "warn_of_pooling"]
@@ -46,14 +46,15 @@ def pool_scores(
     answers: list[Answers] = [result["answers"] for result in results if "answers" in result]
     if not answers:
         return [result["test_scores"] for result in results]
-    rows = np.concatenate([each.rows for each in answers])
+    rows, truth, values = (np.concatenate(parts) for parts in list(zip(*answers, strict=True))[:3])
+    study = judge.study
     scores = score_rows(
         judge.scoring.select(judge.pooled),
-        np.concatenate([each.truth for each in answers]),
-        np.concatenate([each.values for each in answers])[np.newaxis],
-        answers[0].classes,
-        y=judge.data.take_y(rows),
-        score_params=judge.data.cut(score_params, rows) if score_params else None,
+        truth,
+        values[np.newaxis],
+        answers[0][3],
+        y=study.take_y(rows),
+        score_params=study.cut(score_params, rows) if score_params else None,
         error_score=judge.error_score,
     )
     found = {name: float(score[0]) for name, score in scores.items()}
