@@ -17,11 +17,9 @@ namespace treefold {
 
 namespace {
 
-const char* const kCriteria[] = {"gini", "entropy", "gain_ratio", "squared_error"};
-
 Criterion parse_criterion(const std::string& name) {
-    for (uint8_t k = 0; k < 4; ++k)
-        if (name == kCriteria[k]) return static_cast<Criterion>(k);
+    for (uint8_t k = 0; k < kCriterionNames.size(); ++k)
+        if (name == kCriterionNames[k]) return static_cast<Criterion>(k);
     throw DataError("unknown criterion '" + name + "'");
 }
 
@@ -283,7 +281,7 @@ void bind_rules(nb::module_& m) {
         .def_prop_rw(
             "criterion",
             [](const Rules& self) {
-                return std::string(kCriteria[static_cast<size_t>(self.criterion)]);
+                return std::string(kCriterionNames[static_cast<size_t>(self.criterion)]);
             },
             [](Rules& self, const std::string& name) { self.criterion = parse_criterion(name); })
         .def_prop_rw(

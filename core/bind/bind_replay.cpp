@@ -1,7 +1,7 @@
-// Tree.replay_*: matrices of cells in, one line per cell out. count_right: the same for many trees and tests.
+// Tree.replay_*: matrices of cells in, one line per cell out. count_correct: the same for many trees and tests.
 
 #include "bind/bindings.hpp"
-#include "model/exam.hpp"
+#include "model/count_correct.hpp"
 #include "model/replay.hpp"
 
 namespace treefold {
@@ -60,8 +60,8 @@ nb::object give_totals(const Tree& tree, const Matrix& lines) {
     return give_lines(std::move(totals), tree.size());
 }
 
-// Arrays of one exam, which its views are of.
-struct ExamArrays {
+// Arrays of one request, which its views are of.
+struct RequestArrays {
     const Tree* tree;
     Matrix cells;
     std::vector<Vector<int64_t>> leaves;
@@ -76,18 +76,18 @@ std::vector<Vector<T>> read_vectors(nb::handle list) {
     return vectors;
 }
 
-ExamArrays read_exam(nb::handle given) {
+RequestArrays read_request(nb::handle given) {
     auto fields = nb::cast<nb::tuple>(given);
-    if (fields.size() != 4) throw DataError("an exam is (tree, cells, leaves, classes)");
+    if (fields.size() != 4) throw DataError("a request is (tree, cells, leaves, classes)");
     return {nb::cast<const Tree*>(fields[0]), nb::cast<Matrix>(fields[1], false),
             read_vectors<int64_t>(fields[2]), read_vectors<int32_t>(fields[3])};
 }
 
-Exam view_exam(const ExamArrays& arrays) {
+CountRequest view_request(const RequestArrays& arrays) {
     const Tree& tree = *arrays.tree;
     if (arrays.leaves.size() != arrays.classes.size())
         throw DataError("a test needs leaves and classes");
-    Exam exam{&tree, read_cells(arrays.cells), {}};
+    CountRequest request{&tree, read_cells(arrays.cells), {}};
     for (size_t k = 0; k < arrays.leaves.size(); ++k) {
         std::span<const int32_t> classes = span_of(arrays.classes[k]);
         if (arrays.leaves[k].shape(0) != classes.size())
@@ -95,20 +95,20 @@ Exam view_exam(const ExamArrays& arrays) {
         for (int32_t label : classes)
             if (label < 0 || label >= tree.n_classes)
                 throw DataError("a class number is out of range");
-        exam.tests.push_back({read_leaves(tree, arrays.leaves[k]), classes});
+        request.tests.push_back({read_leaves(tree, arrays.leaves[k]), classes});
     }
-    return exam;
+    return request;
 }
 
 nb::list give_right(const nb::list& given, int n_threads) {
-    std::vector<ExamArrays> arrays;
-    std::vector<Exam> exams;
-    for (nb::handle each : given) arrays.push_back(read_exam(each));
-    for (const ExamArrays& each : arrays) exams.push_back(view_exam(each));
-    auto right = run(n_threads, [&](Workers& workers) { return count_right(exams, workers); });
+    std::vector<RequestArrays> arrays;
+    std::vector<CountRequest> requests;
+    for (nb::handle each : given) arrays.push_back(read_request(each));
+    for (const RequestArrays& each : arrays) requests.push_back(view_request(each));
+    auto right = run(n_threads, [&](Workers& workers) { return count_correct(requests, workers); });
     nb::list lines;
     for (size_t k = 0; k < right.size(); ++k)
-        lines.append(give_lines(std::move(right[k]), exams[k].cells.size()));
+        lines.append(give_lines(std::move(right[k]), requests[k].cells.size()));
     return lines;
 }
 
@@ -147,7 +147,7 @@ void bind_replay(nb::module_& m, nb::class_<Tree>& tree) {
         .def("replay_sums", &give_sums, nb::arg("cells").noconvert(),
              nb::arg("statistics").noconvert(), "n_threads"_a)
         .def("add_up", &give_totals, nb::arg("lines").noconvert());
-    m.def("count_right", &give_right, "exams"_a, "n_threads"_a);
+    m.def("count_correct", &give_right, "requests"_a, "n_threads"_a);
 }
 
 }  // namespace treefold

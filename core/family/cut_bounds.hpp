@@ -1,8 +1,8 @@
-// How good the cuts and sets of a few-valued column can be, for all shares of a group at once: upper bounds out of one histogram
-// by code, label and slot (slots.hpp).
+// How good the cuts and sets of a few-valued column can be, for all shares of a group at once: upper bounds out of one
+// histogram by code, label and slot (slot_numbers.hpp).
 #pragma once
 
-#include "family/crew.hpp"
+#include "family/lane_members.hpp"
 
 namespace treefold {
 
@@ -23,10 +23,10 @@ public:
     using Stats = ClassStats<int64_t>;
 
     // classes: of each label.
-    void prepare(const Crew<Stats>& crew, const std::vector<size_t>& classes) {
-        crew_ = &crew;
+    void prepare(const LaneMembers<Stats>& members, const std::vector<size_t>& classes) {
+        members_ = &members;
         n_labels_ = classes.size();
-        n_vectors_ = (crew.n_lanes + Traits::kWidth - 1) / Traits::kWidth;
+        n_vectors_ = (members.n_lanes + Traits::kWidth - 1) / Traits::kWidth;
         n_.assign(n_vectors_, fill(std::numeric_limits<Scalar>::quiet_NaN()));
         squares_.assign(n_vectors_, Vector{});
         smallest_.assign(n_vectors_, fill(1));
@@ -34,8 +34,8 @@ public:
         left_.resize(n_labels_ * n_vectors_);
         floor_.assign(n_vectors_, fill(kNever));
         running_.resize(n_vectors_);
-        for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            const NodeView<Stats>& view = crew.views[lane];
+        for (size_t lane = 0; lane < members.shares.size(); ++lane) {
+            const NodeView<Stats>& view = members.views[lane];
             at(n_, lane) = static_cast<Scalar>(view.totals.rows);
             at(squares_, lane) = static_cast<Scalar>(view.filter.squares);
             at(smallest_, lane) =
@@ -55,15 +55,15 @@ public:
             column.is_categorical || (column.has_missing && has_rows(column.missing_code()));
         if (has_sets)
             bound_sets(column);
-        else if (n_vectors_ == 1 && crew_->n_slots == 8)
+        else if (n_vectors_ == 1 && members_->n_slots == 8)
             bound_cuts<1, 8>(column);
-        else if (n_vectors_ == 1 && crew_->n_slots == 16)
+        else if (n_vectors_ == 1 && members_->n_slots == 16)
             bound_cuts<1, 16>(column);
-        else if (n_vectors_ == 2 && crew_->n_slots == 16)
+        else if (n_vectors_ == 2 && members_->n_slots == 16)
             bound_cuts<2, 16>(column);
         else
             bound_cuts<0, 0>(column);
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane) {
+        for (size_t lane = 0; lane < members_->shares.size(); ++lane) {
             const Running& running = running_[lane / Traits::kWidth];
             size_t place = lane % Traits::kWidth;
             double best = running.best[place];
@@ -98,21 +98,21 @@ private:
 
     // Slots behind those of single lanes and of everybody: for whom their rows do not count.
     void list_odd_slots() {
-        const SlotNumbers& numbers = crew_->slots();
+        const SlotNumbers& numbers = members_->slots();
         has_lone_ = numbers.n_lone() != 0;
         first_odd_ = numbers.n_lone() + 1, n_used_ = numbers.n_used();
         odd_.assign((n_used_ - first_odd_) * n_vectors_, Vector{});
         odd_rows_.resize(n_used_ - first_odd_ + 1);
         for (size_t slot = first_odd_; slot < n_used_; ++slot)
-            for (size_t lane = 0; lane < crew_->shares.size(); ++lane)
+            for (size_t lane = 0; lane < members_->shares.size(); ++lane)
                 odd_[(slot - first_odd_) * n_vectors_ + lane / Traits::kWidth]
                     [lane % Traits::kWidth] =
-                        static_cast<Scalar>(1 - crew_->ones[slot * crew_->n_lanes + lane]);
+                        static_cast<Scalar>(1 - members_->ones[slot * members_->n_lanes + lane]);
     }
 
     bool has_rows(uint32_t code) const {
-        const uint32_t* slots = slots_ + code * n_labels_ * crew_->n_slots;
-        return std::any_of(slots, slots + n_labels_ * crew_->n_slots,
+        const uint32_t* slots = slots_ + code * n_labels_ * members_->n_slots;
+        return std::any_of(slots, slots + n_labels_ * members_->n_slots,
                            [](uint32_t count) { return count != 0; });
     }
 
@@ -120,7 +120,7 @@ private:
     // nonsense. Where most cells are empty, nothing is given of those.
     template <size_t kVectors, size_t kSlots, class Give>
     uint32_t visit(const uint32_t* slots, Give&& give) {
-        CountLanes sums = sum_vectors(slots, kSlots != 0 ? kSlots : crew_->n_slots);
+        CountLanes sums = sum_vectors(slots, kSlots != 0 ? kSlots : members_->n_slots);
         if (is_sparse_ && is_zero(sums)) return 0;
         CountLanes all = spread_sum(sums);
         std::span<const OddRows> here = list_odd_rows(slots);
@@ -153,7 +153,7 @@ private:
         std::array<Running, kVectors> fixed;
         Running* running = kVectors != 0 ? fixed.data() : running_.data();
         size_t n_vectors = kVectors != 0 ? kVectors : n_vectors_;
-        size_t n_slots = kSlots != 0 ? kSlots : crew_->n_slots;
+        size_t n_slots = kSlots != 0 ? kSlots : members_->n_slots;
         start(running, n_vectors);
         const uint32_t* slots = slots_;
         uint32_t* all = all_;
@@ -229,7 +229,7 @@ private:
                 Vector* to = line(n_lines_, c);
                 std::fill_n(to, n_vectors_, Vector{});
                 size_t cell = code * n_labels_ + c;
-                all_[cell] = visit<0, 0>(slots_ + cell * crew_->n_slots,
+                all_[cell] = visit<0, 0>(slots_ + cell * members_->n_slots,
                                          [&](size_t v, Vector rows) { to[v] = rows; });
                 any |= all_[cell];
             }
@@ -269,7 +269,7 @@ private:
         }
     }
 
-    const Crew<Stats>* crew_ = nullptr;
+    const LaneMembers<Stats>* members_ = nullptr;
     size_t n_labels_ = 0, n_vectors_ = 0, n_lines_ = 0;
     bool has_lone_ = false;
     bool is_sparse_ = false;  // the column at hand

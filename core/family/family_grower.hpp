@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "family/group_nodes.hpp"
-#include "grow/harvest.hpp"
+#include "grow/grow_result.hpp"
 
 namespace treefold {
 
@@ -26,7 +26,7 @@ inline constexpr size_t kCellsPerWorker = size_t{1} << 24;
 
 // Members that may go on together: draws must agree, and a best-first tree has an order of its own.
 template <class Stats>
-bool can_share(const Seat<Stats>& a, const Seat<Stats>& b, const Table& table) {
+bool can_share(const MemberContext<Stats>& a, const MemberContext<Stats>& b, const Table& table) {
     auto draws = [&](const Rules& rules) {
         bool all = rules.max_features >= table.columns.size();
         return std::tuple(all, all ? 0 : rules.max_features, all ? 0 : rules.seed,
@@ -48,7 +48,7 @@ public:
         if (!Stats::serves_groups) family.sharing = Sharing::none;
         for (uint32_t member = 0; member < family.members.size(); ++member) {
             const Member& one = family.members[member];
-            seats_.push_back(
+            contexts_.push_back(
                 {member, stats_of_members[member], &one.rules, one.demand.is_everything,
                  most_rows_at_once(table, one.rules,
                                    RowComparison<Stats>::serves(*stats_of_members[member])),
@@ -56,31 +56,31 @@ public:
         }
     }
 
-    Harvest<Sink> run() {
-        harvest_.sinks.resize(seats_.size());
+    GrowResult<Sink> run() {
+        result_.sinks.resize(contexts_.size());
         if (family_.sharing == Sharing::none && grows_beside()) {
             for (bool keeps_orders : {true, false}) grow_each(keeps_orders);
-            return std::move(harvest_);
+            return std::move(result_);
         }
-        std::vector<bool> is_done(seats_.size());
-        for (size_t first = 0; first < seats_.size(); ++first) {
+        std::vector<bool> is_done(contexts_.size());
+        for (size_t first = 0; first < contexts_.size(); ++first) {
             if (is_done[first]) continue;
-            std::vector<Seat<Stats>*> together;
-            for (size_t k = first; k < seats_.size(); ++k) {
+            std::vector<MemberContext<Stats>*> together;
+            for (size_t k = first; k < contexts_.size(); ++k) {
                 bool joins =
                     k == first || (kHasGroups && !is_done[k] && family_.sharing != Sharing::none &&
-                                   can_share(seats_[first], seats_[k], table_));
+                                   can_share(contexts_[first], contexts_[k], table_));
                 if (!joins) continue;
-                together.push_back(&seats_[k]);
+                together.push_back(&contexts_[k]);
                 is_done[k] = true;
             }
             if (together.size() >= kSharesPerWorker * n_workers() && grows_beside())
                 grow_beside(together, n_workers());
             else
                 grow_in(together, keeps_orders_of(*together[0]),
-                        [&](Workshop<Stats>& shop) { grow_together(shop, together, 0); });
+                        [&](Growth<Stats>& growth) { grow_together(growth, together, 0); });
         }
-        return std::move(harvest_);
+        return std::move(result_);
     }
 
 private:
@@ -91,122 +91,126 @@ private:
         Words rows;  // those that train nobody are left out
     };
 
-    using Seats = std::vector<Seat<Stats>*>;
+    using Contexts = std::vector<MemberContext<Stats>*>;
 
     size_t n_workers() const { return static_cast<size_t>(workers_.size()); }
 
     // Many trees of few rows: a worker for each task at a time, instead of all workers for one.
     bool grows_beside() const {
-        return n_workers() > 1 && seats_.size() >= kTreesPerWorker * n_workers() &&
+        return n_workers() > 1 && contexts_.size() >= kTreesPerWorker * n_workers() &&
                table_.n_rows < kRowsBeside &&
                table_.n_rows * table_.columns.size() <= kCellsPerWorker;
     }
 
     // One at a time.
     void grow_each(bool keeps_orders) {
-        Seats seats;
-        for (Seat<Stats>& seat : seats_)
-            if (keeps_orders_of(seat) == keeps_orders) seats.push_back(&seat);
-        if (seats.empty()) return;
+        Contexts contexts;
+        for (MemberContext<Stats>& context : contexts_)
+            if (keeps_orders_of(context) == keeps_orders) contexts.push_back(&context);
+        if (contexts.empty()) return;
         // What takes longest first, or one worker grows it while the others have nothing left.
-        std::stable_sort(seats.begin(), seats.end(),
+        std::stable_sort(contexts.begin(), contexts.end(),
                          [&](auto* a, auto* b) { return expected_work(*a) > expected_work(*b); });
-        grow_beside(seats, seats.size());
+        grow_beside(contexts, contexts.size());
     }
 
     // As so many tasks, each of which grows a part of the members together.
-    void grow_beside(const Seats& seats, size_t n_tasks) {
-        grow_in(seats, keeps_orders_of(*seats[0]), [&](Workshop<Stats>& shop) {
-            shop.in_tasks = true;
+    void grow_beside(const Contexts& contexts, size_t n_tasks) {
+        grow_in(contexts, keeps_orders_of(*contexts[0]), [&](Growth<Stats>& growth) {
+            growth.in_tasks = true;
             workers_.for_each(n_tasks, [&](size_t task, int worker) {
                 auto at = [&](size_t k) {
-                    return seats.begin() + static_cast<ptrdiff_t>(seats.size() * k / n_tasks);
+                    return contexts.begin() + static_cast<ptrdiff_t>(contexts.size() * k / n_tasks);
                 };
-                grow_together(shop, Seats(at(task), at(task + 1)), worker);
+                grow_together(growth, Contexts(at(task), at(task + 1)), worker);
             });
         });
     }
 
     // More of a whole tree is grown than of one that some rows ask.
-    std::pair<bool, size_t> expected_work(const Seat<Stats>& seat) const {
-        return {seat.asks_everything, family_.members[seat.member].rows.size()};
+    std::pair<bool, size_t> expected_work(const MemberContext<Stats>& context) const {
+        return {context.asks_everything, family_.members[context.index].rows.size()};
     }
 
-    bool keeps_orders_of(const Seat<Stats>& seat) const {
-        uint64_t n_columns = table_.columns.size(), n_tried = seat.rules->max_features;
+    bool keeps_orders_of(const MemberContext<Stats>& context) const {
+        uint64_t n_columns = table_.columns.size(), n_tried = context.rules->max_features;
         return n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
     }
 
-    // Opens a workshop for some members.
+    // Grows some members by one plan.
     template <class Grow>
-    void grow_in(const std::vector<Seat<Stats>*>& seats, bool keeps_orders, Grow&& grow) {
+    void grow_in(const std::vector<MemberContext<Stats>*>& contexts, bool keeps_orders,
+                 Grow&& grow) {
         uint64_t done = workers_.done();  // when these trees have grown, some leaves uncounted
-        for (const Seat<Stats>* seat : seats) {
-            done += family_.members[seat->member].rows.size();
-            harvest_.sinks[seat->member] = start_sink(*seat);
+        for (const MemberContext<Stats>* context : contexts) {
+            done += family_.members[context->index].rows.size();
+            result_.sinks[context->index] = start_sink(*context);
         }
-        Workshop<Stats> shop(table_, plan_for(keeps_orders), workers_);
-        if (family_.questions) shop.questions = &*family_.questions;
+        Growth<Stats> growth(table_, plan_for(keeps_orders), workers_);
+        if (family_.questions) growth.questions = &*family_.questions;
         if (view_.n_classes > 0)
-            shop.n_unkept_rows = find_unkept_rows(shop.plan, static_cast<size_t>(view_.n_classes));
-        grow(shop);
-        for (const Desk<Stats>& desk : shop.desks) harvest_.work.merge(desk.work);
-        harvest_.work.peak_bytes = std::max(harvest_.work.peak_bytes, shop.meter.peak());
+            growth.n_unkept_rows =
+                find_unkept_rows(growth.plan, static_cast<size_t>(view_.n_classes));
+        grow(growth);
+        for (const WorkerScratch<Stats>& mine : growth.scratches) result_.work.merge(mine.work);
+        result_.work.peak_bytes = std::max(result_.work.peak_bytes, growth.meter.peak());
         workers_.advance(0, done - std::min(done, workers_.done()));
     }
 
-    std::unique_ptr<Sink> start_sink(const Seat<Stats>& seat) const {
-        size_t n_values = Stats::is_classification ? seat.stats->width() : 1;
+    std::unique_ptr<Sink> start_sink(const MemberContext<Stats>& context) const {
+        size_t n_values = Stats::is_classification ? context.stats->width() : 1;
         if constexpr (std::is_same_v<Sink, AnswerSink>)
             return std::make_unique<Sink>(std::make_shared<Answers>(
-                family_.members[seat.member].demand.rows.size(), n_values));
+                family_.members[context.index].demand.rows.size(), n_values));
         else
-            return std::make_unique<Sink>(n_values, !seat.stats->counts_rows(), table_);
+            return std::make_unique<Sink>(n_values, !context.stats->counts_rows(), table_);
     }
 
     const Plan& plan_for(bool keeps_orders) {
         if (!owner_ || owner_->plan().keeps_orders != keeps_orders)
             owner_ = std::make_unique<PlanOwner>(
-                table_, PlanWishes{view_.n_classes, keeps_orders, seats_.size() == 1}, workers_);
+                table_, PlanWishes{view_.n_classes, keeps_orders, contexts_.size() == 1}, workers_);
         return owner_->plan();
     }
 
-    void grow_together(Workshop<Stats>& shop, const std::vector<Seat<Stats>*>& seats, int worker) {
-        Sinks<Sink> sinks(seats_.size(), nullptr);
-        for (const Seat<Stats>* seat : seats)
-            sinks[seat->member] = harvest_.sinks[seat->member].get();
+    void grow_together(Growth<Stats>& growth, const std::vector<MemberContext<Stats>*>& contexts,
+                       int worker) {
+        Sinks<Sink> sinks(contexts_.size(), nullptr);
+        for (const MemberContext<Stats>* context : contexts)
+            sinks[context->index] = result_.sinks[context->index].get();
         std::vector<uint32_t> asked;
-        std::vector<Share<Stats>> shares(seats.size());
-        for (size_t k = 0; k < seats.size(); ++k) {
-            const Member& member = family_.members[seats[k]->member];
+        std::vector<Share<Stats>> shares(contexts.size());
+        for (size_t k = 0; k < contexts.size(); ++k) {
+            const Member& member = family_.members[contexts[k]->index];
             Share<Stats>& share = shares[k];
-            share.seat = seats[k];
+            share.member = contexts[k];
             share.asked_begin = asked.size();
             asked.insert(asked.end(), member.demand.rows.begin(), member.demand.rows.end());
             share.asked_end = asked.size();
             share.stack_words = member.rows.size();
-            share.record = sinks[seats[k]->member]->add_nodes(1);
+            share.record = sinks[contexts[k]->index]->add_nodes(1);
         }
         std::optional<Strata> strata = sum_shares(shares);
-        Nodes nodes(shop, std::move(asked));
+        Nodes nodes(growth, std::move(asked));
         shares = close_leaves(nodes, std::move(shares), sinks, worker);
         if (shares.size() == 1)
             grow_alone(nodes, shares[0], sinks, worker);
         else if (!shares.empty())
             grow_group(nodes, std::move(shares), std::move(strata), sinks, worker);
-        keep_order(nodes.asked(), seats, sinks);
+        keep_order(nodes.asked(), contexts, sinks);
     }
 
     // Those who ask stand member after member, and are numbered within theirs.
-    void keep_order(std::span<const uint32_t> asked, const std::vector<Seat<Stats>*>& seats,
-                    Sinks<Sink>& sinks) const {
+    void keep_order(std::span<const uint32_t> asked,
+                    const std::vector<MemberContext<Stats>*>& contexts, Sinks<Sink>& sinks) const {
         uint32_t begin = 0;
-        for (const Seat<Stats>* seat : seats) {
-            auto n_asking = static_cast<uint32_t>(family_.members[seat->member].demand.rows.size());
+        for (const MemberContext<Stats>* context : contexts) {
+            auto n_asking =
+                static_cast<uint32_t>(family_.members[context->index].demand.rows.size());
             std::span<const uint32_t> own = asked.subspan(begin, n_asking);
             std::vector<uint32_t> places(own.begin(), own.end());
             for (uint32_t& place : places) place -= begin;
-            sinks[seat->member]->keep_order(std::move(places));
+            sinks[context->index]->keep_order(std::move(places));
             begin += n_asking;
         }
     }
@@ -215,54 +219,56 @@ private:
     std::vector<Share<Stats>> close_leaves(Nodes& nodes, std::vector<Share<Stats>> shares,
                                            Sinks<Sink>& sinks, int worker) {
         for (Share<Stats>& share : shares) {
-            Seat<Stats>& seat = seats_[share.seat->member];
-            nodes.describe(share, seat, rows_to_describe(seat), *sinks[seat.member], worker);
-            seat.root_weight = share.description.weight;
-            nodes.count_stack(share, seat, worker);
-            if (nodes.is_leaf(share, seat, 0)) nodes.close_leaf(share, *sinks[seat.member], worker);
+            MemberContext<Stats>& context = contexts_[share.member->index];
+            nodes.describe(share, context, rows_to_describe(context), *sinks[context.index],
+                           worker);
+            context.root_weight = share.description.weight;
+            nodes.count_stack(share, context, worker);
+            if (nodes.is_leaf(share, context, 0))
+                nodes.close_leaf(share, *sinks[context.index], worker);
         }
         std::erase_if(shares, [&](const Share<Stats>& share) {
-            return nodes.is_leaf(share, *share.seat, 0);
+            return nodes.is_leaf(share, *share.member, 0);
         });
         return shares;
     }
 
     // Classes are described by their counts alone.
-    std::span<const uint32_t> rows_to_describe(const Seat<Stats>& seat) {
+    std::span<const uint32_t> rows_to_describe(const MemberContext<Stats>& context) {
         if constexpr (Stats::is_classification) return {};
-        return family_.members[seat.member].rows.list();
+        return family_.members[context.index].rows.list();
     }
 
     static uint64_t key_of(const Rules& rules) { return root_key(rules.seed, rules.tree); }
 
     void grow_alone(Nodes& nodes, Share<Stats>& share, Sinks<Sink>& sinks, int worker) {
-        Workshop<Stats>& shop = nodes.shop();
+        Growth<Stats>& growth = nodes.growth();
         Layout layout =
-            lay_out_rows(shop, std::move(family_.members[share.seat->member].rows.list()));
-        Metered bytes(shop.meter, layout.nbytes());
-        NodePointer<Stats> root = Nodes::make_root(share, *share.seat, layout);
-        root->key = key_of(*share.seat->rules);
-        if (!shop.in_tasks) shop.n_root_rows = root->size();
+            lay_out_rows(growth, std::move(family_.members[share.member->index].rows.list()));
+        Metered bytes(growth.meter, layout.nbytes());
+        NodePointer<Stats> root = Nodes::make_root(share, *share.member, layout);
+        root->key = key_of(*share.member->rules);
+        if (!growth.in_tasks) growth.n_root_rows = root->size();
         Loop(nodes).run(std::move(root), sinks, worker);
     }
 
     void grow_group(Nodes& nodes, std::vector<Share<Stats>> shares, std::optional<Strata> strata,
                     Sinks<Sink>& sinks, int worker) {
         if constexpr (kHasGroups) {
-            Workshop<Stats>& shop = nodes.shop();
+            Growth<Stats>& growth = nodes.growth();
             GroupNodes<Stats, Sink> groups(nodes, shares.size());
             GroupNode<Stats> root;
-            root.key = key_of(*shares[0].seat->rules);
-            root.group = make_group(shop, std::move(shares), std::move(strata));
-            if (!shop.in_tasks) shop.n_root_rows = root.n_rows();
+            root.key = key_of(*shares[0].member->rules);
+            root.group = make_group(growth, std::move(shares), std::move(strata));
+            if (!growth.in_tasks) growth.n_root_rows = root.n_rows();
             Loop(groups).run(std::move(root), sinks, worker);
         }
     }
 
-    Layout lay_out_rows(Workshop<Stats>& shop, Words rows) {
+    Layout lay_out_rows(Growth<Stats>& growth, Words rows) {
         Workers itself(1, nullptr);
-        return lay_out(shop.plan, std::move(rows), view_.classes,
-                       shop.in_tasks ? itself : workers_);
+        return lay_out(growth.plan, std::move(rows), view_.classes,
+                       growth.in_tasks ? itself : workers_);
     }
 
     // Sets of few members are kept in few bits, so that those of all rows stay in a near cache.
@@ -276,7 +282,7 @@ private:
         strata.patterns.reset(shares.size());
         size_t n_words = strata.patterns.n_words(), n_rows = 0;
         auto rows_of = [&](size_t k) {
-            return family_.members[shares[k].seat->member].rows.named();
+            return family_.members[shares[k].member->index].rows.named();
         };
         auto bit_of = [](size_t k) { return static_cast<Word>(Word{1} << (k % kBits)); };
         std::vector<Word> start(n_words);  // those who have all rows but some
@@ -310,11 +316,11 @@ private:
         if (shares.size() == 1 || !adds_up(shares)) {
             for (Share<Stats>& share : shares)
                 share.totals =
-                    share.seat->stats->sum_rows(family_.members[share.seat->member].rows.list());
+                    share.member->stats->sum_rows(family_.members[share.member->index].rows.list());
             return {};
         }
         Strata strata = stratify(shares);
-        const Stats& stats = *shares[0].seat->stats;
+        const Stats& stats = *shares[0].member->stats;
         size_t width = stats.width(), n_patterns = strata.patterns.size();
         std::vector<int64_t> n_rows(n_patterns);
         std::vector<typename Stats::Slot> slots(n_patterns * width);
@@ -339,11 +345,11 @@ private:
         else
             return family_.sharing == Sharing::folds &&
                    std::all_of(shares.begin(), shares.end(), [&](const Share<Stats>& share) {
-                       return share.seat->stats->has_weights_of(*shares[0].seat->stats);
+                       return share.member->stats->has_weights_of(*shares[0].member->stats);
                    });
     }
 
-    std::shared_ptr<Group<Stats>> make_group(Workshop<Stats>& shop,
+    std::shared_ptr<Group<Stats>> make_group(Growth<Stats>& growth,
                                              std::vector<Share<Stats>> shares,
                                              std::optional<Strata> strata) {
         auto group = std::make_shared<Group<Stats>>();
@@ -351,10 +357,10 @@ private:
             strata = stratify(shares);
         group->patterns = std::move(strata->patterns);
         group->pattern_of = std::move(strata->pattern_of);
-        group->layout = lay_out_rows(shop, std::move(strata->rows));
+        group->layout = lay_out_rows(growth, std::move(strata->rows));
         group->is_additive = adds_up(shares);
         group->shares = std::move(shares);
-        group->bytes = Metered(shop.meter, group->nbytes());
+        group->bytes = Metered(growth.meter, group->nbytes());
         return group;
     }
 
@@ -362,14 +368,14 @@ private:
     const TargetView& view_;
     Family& family_;  // gives its rows away
     Workers& workers_;
-    std::vector<Seat<Stats>> seats_;
+    std::vector<MemberContext<Stats>> contexts_;
     std::unique_ptr<PlanOwner> owner_;
-    Harvest<Sink> harvest_;
+    GrowResult<Sink> result_;
 };
 
 template <class Sink, class Stats>
-Harvest<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
-                           const std::vector<const Stats*>& stats_of_members, Workers& workers) {
+GrowResult<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
+                              const std::vector<const Stats*>& stats_of_members, Workers& workers) {
     return FamilyGrower<Stats, Sink>(table, view, family, stats_of_members, workers).run();
 }
 

@@ -1,7 +1,7 @@
 // Where the members of a group part, and which rows their children have.
 #pragma once
 
-#include "family/cells.hpp"
+#include "family/bin_sums.hpp"
 #include "grow/divider.hpp"
 
 namespace treefold {
@@ -47,7 +47,7 @@ private:
         splits_of_column_.clear();
         for (size_t share : shares) splits_of_column_.push_back(&splits_[share]);
         bins_.divide(column, splits_of_column_);
-        cells_.count(*group_, at, bins_, *group_->shares[shares[0]].seat->stats);
+        bin_sums_.count(*group_, at, bins_, *group_->shares[shares[0]].member->stats);
         n_words_ = group_->patterns.n_words();
         left_.assign(bins_.size() * n_words_, 0);
         for (size_t share : shares)
@@ -63,11 +63,11 @@ private:
     void fork(std::span<const size_t> together, Settle&& settle, GrowsOn&& grows_on) {
         Fork<Stats>& fork = group_->forks.add();
         fork.n_shares = together.size();
-        fork.n_bins = cells_.n_bins;
-        fork.cells_begin = cells_.begin;
+        fork.n_bins = bin_sums_.n_bins;
+        fork.cells_begin = bin_sums_.begin;
         if (!group_->kept.empty()) {
-            fork.has_rows.resize(cells_.n_rows.size());
-            std::transform(cells_.n_rows.begin(), cells_.n_rows.end(), fork.has_rows.begin(),
+            fork.has_rows.resize(bin_sums_.n_rows.size());
+            std::transform(bin_sums_.n_rows.begin(), bin_sums_.n_rows.end(), fork.has_rows.begin(),
                            [](int64_t n) { return n != 0; });
         }
         fork.left.shares.reserve(together.size()), fork.right.shares.reserve(together.size());
@@ -83,7 +83,7 @@ private:
 
     // Do all send every bin the same way?
     bool agree(std::span<const size_t> shares) const {
-        for (size_t bin = 0; bin < cells_.n_bins; ++bin)
+        for (size_t bin = 0; bin < bin_sums_.n_bins; ++bin)
             for (size_t share : shares)
                 if (is_left(share, bin) != is_left(shares[0], bin)) return false;
         return true;
@@ -103,7 +103,7 @@ private:
             }
             if (at == clusters.size()) {
                 clusters.emplace_back();
-                sides.emplace_back(cells_.n_rows.size());
+                sides.emplace_back(bin_sums_.n_rows.size());
                 n_ambiguous.push_back(0);
             }
             clusters[at].push_back(share);
@@ -118,11 +118,11 @@ private:
         int64_t n = 0;
         for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
             bool counts = group_->patterns.has(pattern, share);
-            for (size_t bin = 0; bin < cells_.n_bins; ++bin) {
-                size_t cell = pattern * cells_.n_bins + bin;
+            for (size_t bin = 0; bin < bin_sums_.n_bins; ++bin) {
+                size_t cell = pattern * bin_sums_.n_bins + bin;
                 uint8_t side = sides[cell];
                 if (counts) side |= is_left(share, bin) ? 1 : 2;
-                if (side == 3) n += cells_.n_rows[cell];
+                if (side == 3) n += bin_sums_.n_rows[cell];
                 if (is_final) sides[cell] = side;
             }
         }
@@ -134,12 +134,12 @@ private:
         const Share<Stats>& share = group_->shares[at];
         Share<Stats>&left = fork.left.shares.emplace_back(),
         &right = fork.right.shares.emplace_back();
-        left.seat = right.seat = share.seat;
+        left.member = right.member = share.member;
         if (!group_->is_additive) list_ways(at);
         sum_left(at, left);
         right.totals = share.totals;
         right.totals -= left.totals;
-        bool is_made = settle(at, splits_[at], left, right, cells_);
+        bool is_made = settle(at, splits_[at], left, right, bin_sums_);
         keep_last(fork.left, on_left_, at, is_made && grows_on(left));
         keep_last(fork.right, on_right_, at, is_made && grows_on(right));
     }
@@ -152,20 +152,20 @@ private:
 
     // Where the rows of each cell go.
     void list_ways(size_t share) {
-        ways_.resize(cells_.n_rows.size());
+        ways_.resize(bin_sums_.n_rows.size());
         for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
             bool counts = group_->patterns.has(pattern, share);
-            for (size_t bin = 0; bin < cells_.n_bins; ++bin)
-                ways_[pattern * cells_.n_bins + bin] = !counts               ? 0
-                                                       : is_left(share, bin) ? kGoesLeft
-                                                                             : kGoesRight;
+            for (size_t bin = 0; bin < bin_sums_.n_bins; ++bin)
+                ways_[pattern * bin_sums_.n_bins + bin] = !counts               ? 0
+                                                          : is_left(share, bin) ? kGoesLeft
+                                                                                : kGoesRight;
         }
     }
 
     // Most rows count for most shares: what does not is taken away.
     void sum_left(size_t at, Share<Stats>& left) {
-        const Stats& stats = *group_->shares[at].seat->stats;
-        size_t width = stats.width(), n_bins = cells_.n_bins;
+        const Stats& stats = *group_->shares[at].member->stats;
+        size_t width = stats.width(), n_bins = bin_sums_.n_bins;
         left.totals = group_->shares[at].totals;
         left.totals.rows = 0;
         std::fill_n(left.totals.slots.data(), width, typename Stats::Slot(0));
@@ -175,19 +175,19 @@ private:
             for (size_t k = 0; k < width; ++k) left.totals.slots[k] += slots[k];
         };
         for (size_t bin = 0; bin < n_bins; ++bin)
-            if (is_left(at, bin)) add(cells_.bin_rows[bin], cells_.bin_slots(bin));
+            if (is_left(at, bin)) add(bin_sums_.bin_rows[bin], bin_sums_.bin_slots(bin));
         for (uint32_t pattern = 0; pattern < group_->patterns.size(); ++pattern) {
             if (group_->patterns.has(pattern, at)) continue;
             for (size_t bin = 0; bin < n_bins; ++bin) {
                 size_t cell = pattern * n_bins + bin;
-                if (cells_.n_rows[cell] == 0 || !is_left(at, bin)) continue;
-                left.totals.rows -= cells_.n_rows[cell];
-                for (size_t k = 0; k < width; ++k) left.totals.slots[k] -= cells_.slots(cell)[k];
+                if (bin_sums_.n_rows[cell] == 0 || !is_left(at, bin)) continue;
+                left.totals.rows -= bin_sums_.n_rows[cell];
+                for (size_t k = 0; k < width; ++k) left.totals.slots[k] -= bin_sums_.slots(cell)[k];
             }
         }
     }
     void add_rows(const Stats& stats, Share<Stats>& left) const {
-        const uint32_t* cells = group_->cells.data() + cells_.begin;
+        const uint32_t* cells = group_->cells.data() + bin_sums_.begin;
         for (size_t k = 0; k < group_->n_rows(); ++k) {
             if (ways_[cells[k]] != kGoesLeft) continue;
             stats.add(group_->layout.rows[k], left.totals.slots.data());
@@ -199,7 +199,7 @@ private:
     void list_children(ForkSide<Stats>& side, const ShareSet& from, bool wants_left) {
         const Patterns& patterns = group_->patterns;
         side.patterns.reset(from.size());
-        side.child_of.assign(cells_.n_rows.size(), Patterns::kNone);
+        side.child_of.assign(bin_sums_.n_rows.size(), Patterns::kNone);
         uint64_t flip = wants_left ? 0 : ~uint64_t{0};
         last_.assign(n_words_, 0);
         uint32_t number =
@@ -207,8 +207,8 @@ private:
         size_t cell = 0;
         for (uint32_t pattern = 0; pattern < patterns.size() && from.size() != 0; ++pattern) {
             const uint64_t *members = patterns.words(pattern), *left = left_.data();
-            for (size_t bin = 0; bin < cells_.n_bins; ++bin, ++cell, left += n_words_) {
-                if (cells_.n_rows[cell] == 0) continue;
+            for (size_t bin = 0; bin < bin_sums_.n_bins; ++bin, ++cell, left += n_words_) {
+                if (bin_sums_.n_rows[cell] == 0) continue;
                 auto word = [&](size_t k) { return members[k] & (left[k] ^ flip); };
                 if (from.differs(word, last_)) {
                     from.number(word, set_);
@@ -216,7 +216,7 @@ private:
                 }
                 side.child_of[cell] = number;
                 if (number != Patterns::kNone)
-                    side.n_rows += static_cast<size_t>(cells_.n_rows[cell]);
+                    side.n_rows += static_cast<size_t>(bin_sums_.n_rows[cell]);
             }
         }
         if (group_->kept.empty()) return;
@@ -233,7 +233,7 @@ private:
     // Of the column at hand:
     std::vector<const Split*> splits_of_column_;
     Bins bins_;
-    Cells<Stats> cells_;
+    BinSums<Stats> bin_sums_;
     size_t n_words_ = 0;
     std::vector<uint64_t> left_;  // per bin: the shares that send it left
     // Of the fork at hand:

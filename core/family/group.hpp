@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "family/slots.hpp"
-#include "grow/workshop.hpp"
+#include "family/slot_numbers.hpp"
+#include "grow/growth.hpp"
 
 namespace treefold {
 
@@ -26,7 +26,7 @@ inline bool has_many_codes(const Table& table) {
 
 template <class Stats>
 struct Share : NodePart<Stats> {
-    const Seat<Stats>* seat = nullptr;
+    const MemberContext<Stats>* member = nullptr;
     int64_t n_rows() const { return this->totals.rows; }
 };
 

@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "family/kept.hpp"
-#include "grow/workshop.hpp"
+#include "family/group_histograms.hpp"
+#include "grow/growth.hpp"
 
 namespace treefold {
 
 template <class Stats>
 class GroupChildren {
 public:
-    GroupChildren(Workshop<Stats>& shop, Keeper<Stats>& keeper)
-        : shop_(shop), keeper_(keeper), pools_(shop.desks.size()) {}
+    GroupChildren(Growth<Stats>& growth, GroupHistograms<Stats>& histograms)
+        : growth_(growth), histograms_(histograms), pools_(growth.scratches.size()) {}
 
     // A node for each fork, which makes its children when its turn comes. The parent's layout is needed until the last one has:
     // forks of few members come first.
@@ -50,7 +50,7 @@ public:
             child.is_additive = is_additive;
             child.shares.swap(side.shares);
             std::swap(child.patterns, side.patterns);
-            child.bytes = Metered(shop_.meter, child.nbytes());
+            child.bytes = Metered(growth_.meter, child.nbytes());
         }
         give_back(node, worker);
         bool is_left_larger = left->n_rows() > right->n_rows();
@@ -69,8 +69,8 @@ public:
         const Group<Stats>& parent = *node.group;
         uint8_t* ways = choose_ways(parent, node.fork(), worker, left, right);
         divide_layout(parent.layout, ways, left.layout, right.layout);
-        if constexpr (Keeper<Stats>::kServes)
-            keeper_.hand_on(parent, node.fork(), left, right, worker);
+        if constexpr (GroupHistograms<Stats>::kServes)
+            histograms_.hand_on(parent, node.fork(), left, right, worker);
     }
 
     void give_back(GroupNode<Stats>& node, int worker) {
@@ -86,7 +86,7 @@ private:
             place_rows(parent, fork, left, right, [](uint32_t, uint8_t) {});
             return nullptr;
         }
-        uint8_t* ways = shop_.desk(worker).ways_for(shop_.table.n_rows);
+        uint8_t* ways = growth_.scratch(worker).ways_for(growth_.table.n_rows);
         place_rows(parent, fork, left, right,
                    [ways](uint32_t row, uint8_t way) { ways[row] = way; });
         return ways;
@@ -134,8 +134,8 @@ private:
         resize(left, n_left), resize(right, n_right);
     }
 
-    Workshop<Stats>& shop_;
-    Keeper<Stats>& keeper_;
+    Growth<Stats>& growth_;
+    GroupHistograms<Stats>& histograms_;
     std::vector<GroupPool<Stats>> pools_;  // per worker
 };
 

@@ -36,24 +36,24 @@ public:
 
     // members: how single ones grow on.
     GroupNodes(MemberNodes<Stats, Sink>& members, size_t n_root_members)
-        : members_(members), member_loop_(members), shop_(members.shop()), keeper_(shop_),
-          finder_(shop_, members.finder(), keeper_), children_(shop_, keeper_),
+        : members_(members), member_loop_(members), growth_(members.growth()), histograms_(growth_),
+          finder_(growth_, members.finder(), histograms_), children_(growth_, histograms_),
           n_root_members_(n_root_members),
-          few_of_many_(has_many_codes(shop_.table) ? kFewWhereManyCodes : kFewOfMany),
-          forkers_(shop_.desks.size()) {}
+          few_of_many_(has_many_codes(growth_.table) ? kFewWhereManyCodes : kFewOfMany),
+          forkers_(growth_.scratches.size()) {}
 
-    Workshop<Stats>& shop() const { return shop_; }
-    static const Rules& rules_of(const Node& node) { return *node.group->shares[0].seat->rules; }
-    size_t n_cells(const Node& node) const { return node.n_rows() * shop_.table.columns.size(); }
+    Growth<Stats>& growth() const { return growth_; }
+    static const Rules& rules_of(const Node& node) { return *node.group->shares[0].member->rules; }
+    size_t n_cells(const Node& node) const { return node.n_rows() * growth_.table.columns.size(); }
 
     // One member, or a small part of all rows of all members (ten folds together, two threads: Adult, Letter and MAGIC 1.2
     // times as fast as if it were of the rows alone).
     bool is_task(const Node& node) const {
         if (node.is_one_share()) return true;
-        auto n_workers = static_cast<size_t>(shop_.workers.size());
+        auto n_workers = static_cast<size_t>(growth_.workers.size());
         return node.part == Node::Part::fork &&
                node.n_rows() * node.fork().n_shares * 4 * n_workers <
-                   shop_.n_root_rows * n_root_members_;
+                   growth_.n_root_rows * n_root_members_;
     }
 
     // Waiting tasks keep the layouts of their parents.
@@ -64,13 +64,14 @@ public:
             if (node.group.get() != last) bytes += node.group->nbytes();
             last = node.group.get();
         }
-        uint64_t root = shop_.n_root_rows * (4 * (shop_.plan.n_orders + 1) +
-                                             2 * shop_.plan.few_columns.size());  // and a histogram
+        uint64_t root =
+            growth_.n_root_rows * (4 * (growth_.plan.n_orders + 1) +
+                                   2 * growth_.plan.few_columns.size());  // and a histogram
         return bytes > kWaitingLayouts * root;
     }
 
     Sinks<Sink>& start(Task& task, Node& node, const Sinks<Sink>& sinks) const {
-        node.for_each_share([&](Share<Stats>& share) { task.add(share, *share.seat); });
+        node.for_each_share([&](Share<Stats>& share) { task.add(share, *share.member); });
         return task.start(sinks);
     }
     static void finish(Task task, Sinks<Sink>& sinks) { std::move(task).graft(sinks); }
@@ -106,19 +107,19 @@ private:
 
     bool open_group(const Node& node, Sinks<Sink>& sinks, int worker) {
         Group<Stats>& group = *node.group;
-        Desk<Stats>& desk = shop_.desk(worker);
+        WorkerScratch<Stats>& mine = growth_.scratch(worker);
         std::vector<Split>& splits = finder_.find(node, worker);
-        desk.work.count_tests(node.depth, n_different(splits));
+        mine.work.count_tests(node.depth, n_different(splits));
         auto settle = [&](size_t at, Split& split, Share<Stats>& left, Share<Stats>& right,
-                          const Cells<Stats>& cells) {
+                          const BinSums<Stats>& cells) {
             settle_missing(group, at, split, left, right, cells, worker);
             return settle_share(group.shares[at], split, left, right, sinks, worker);
         };
         auto grows_on = [&](const Share<Stats>& share) {
-            return !members_.is_leaf(share, *share.seat, node.depth + 1);
+            return !members_.is_leaf(share, *share.member, node.depth + 1);
         };
-        forkers_[static_cast<size_t>(worker)].run(shop_.table, group, splits, settle, grows_on,
-                                                  desk.work);
+        forkers_[static_cast<size_t>(worker)].run(growth_.table, group, splits, settle, grows_on,
+                                                  mine.work);
         count_leaves(group, worker);
         return !group.forks.empty();
     }
@@ -129,25 +130,25 @@ private:
         for (const Fork<Stats>& fork : group.forks)
             for (const ForkSide<Stats>* side : {&fork.left, &fork.right})
                 for (const Share<Stats>& share : side->shares) n_rows -= share.totals.rows;
-        shop_.workers.advance(worker, static_cast<uint64_t>(n_rows));
+        growth_.workers.advance(worker, static_cast<uint64_t>(n_rows));
     }
 
     // Describes the children of one share, and records its split. False: it stays a leaf.
     bool settle_share(const Share<Stats>& share, Split& split, Share<Stats>& left,
                       Share<Stats>& right, Sinks<Sink>& sinks, int worker) {
-        Sink& tree = *sinks[share.seat->member];
+        Sink& tree = *sinks[share.member->index];
         members_.divider().divide_asked(share, split, left, right, worker);
         left.record = tree.add_nodes(2);
         right.record = left.record + 1;
-        members_.describe(left, *share.seat, {}, tree, worker);  // classes need no rows
-        members_.describe(right, *share.seat, {}, tree, worker);
-        double decrease = impurity_decrease(share.seat->root_weight, share.description,
+        members_.describe(left, *share.member, {}, tree, worker);  // classes need no rows
+        members_.describe(right, *share.member, {}, tree, worker);
+        double decrease = impurity_decrease(share.member->root_weight, share.description,
                                             left.description, right.description);
-        if (decrease >= share.seat->rules->min_impurity_decrease) {
+        if (decrease >= share.member->rules->min_impurity_decrease) {
             tree.set_split(share.record, split, left.record);
             for (Share<Stats>* side : {&left, &right}) {
                 side->stack_words = share.stack_words + static_cast<uint64_t>(side->totals.rows);
-                members_.count_stack(*side, *share.seat, worker);
+                members_.count_stack(*side, *share.member, worker);
             }
             return true;
         }
@@ -158,33 +159,35 @@ private:
     // Where the share's node saw no missing value: the child with more weight. Absent categories go along.
     void settle_missing(const Group<Stats>& group, size_t at, Split& split,
                         const Share<Stats>& left, const Share<Stats>& right,
-                        const Cells<Stats>& cells, int worker) {
+                        const BinSums<Stats>& cells, int worker) {
         const Share<Stats>& share = group.shares[at];
         if (!split.saw_missing)
-            split.missing_left = !share.seat->stats->is_lighter(
-                side_of(left), side_of(right), share.context, shop_.desk(worker).scratch.scaled);
+            split.missing_left =
+                !share.member->stats->is_lighter(side_of(left), side_of(right), share.context,
+                                                 growth_.scratch(worker).search.scaled);
         if (!split.is_categorical || !sends_unseen_left(split)) return;
-        send_absent_left(split, shop_.table.columns[split.column],
+        send_absent_left(split, growth_.table.columns[split.column],
                          cells.list_present(group.patterns, at));
     }
 
     // One member -----------------------------------------------------------------------------
 
     static void hand_histogram(Histogram<uint32_t>& counts, MemberNode<Stats>& node) {
-        if constexpr (Keeper<Stats>::kServes) node.kept.packed = std::move(counts);
+        if constexpr (GroupHistograms<Stats>::kServes) node.kept.packed = std::move(counts);
     }
 
     // A fork of one member: its children grow on as those of a single tree.
     void grow_children(Node& node, Sinks<Sink>& sinks, int worker) {
         Group<Stats> left, right;
         children_.divide(node, worker, left, right);
-        Metered bytes(shop_.meter, left.layout.nbytes() + right.layout.nbytes());
+        Metered bytes(growth_.meter, left.layout.nbytes() + right.layout.nbytes());
         std::vector<NodePointer<Stats>> roots;
         for (bool is_left : {false, true}) {
             ForkSide<Stats>& side = is_left ? node.fork().left : node.fork().right;
             if (side.shares.empty()) continue;
             Group<Stats>& child = is_left ? left : right;
-            roots.push_back(members_.make_root(side.shares[0], *side.shares[0].seat, child.layout));
+            roots.push_back(
+                members_.make_root(side.shares[0], *side.shares[0].member, child.layout));
             hand_histogram(child.kept.counts, *roots.back());
             roots.back()->depth = node.depth + 1;
             roots.back()->key = child_key(node.key, is_left);
@@ -196,18 +199,19 @@ private:
     // A share of a larger group gets a layout of its own.
     void grow_share(Node& node, Sinks<Sink>& sinks, int worker) {
         Layout layout;
-        size_t n_rows = finder_.derive_share(*node.group, node.at, shop_.desk(worker), layout);
-        Metered bytes(shop_.meter, layout.nbytes());
+        size_t n_rows = finder_.derive_share(*node.group, node.at, growth_.scratch(worker), layout);
+        Metered bytes(growth_.meter, layout.nbytes());
         Histogram<uint32_t> histogram;
-        if constexpr (Keeper<Stats>::kServes)
-            histogram = keeper_.extract(*node.group, node.at, n_rows, shop_.desk(worker).work);
+        if constexpr (GroupHistograms<Stats>::kServes)
+            histogram =
+                histograms_.extract(*node.group, node.at, n_rows, growth_.scratch(worker).work);
         grow_layout(node, node.at, layout, std::move(histogram), sinks, worker);
     }
 
     void grow_layout(Node& node, size_t share, Layout& layout, Histogram<uint32_t> histogram,
                      Sinks<Sink>& sinks, int worker) {
         Share<Stats>& own = node.group->shares[share];
-        NodePointer<Stats> root = members_.make_root(own, *own.seat, layout);
+        NodePointer<Stats> root = members_.make_root(own, *own.member, layout);
         hand_histogram(histogram, *root);
         root->depth = node.depth;
         root->key = node.key;
@@ -216,8 +220,8 @@ private:
 
     MemberNodes<Stats, Sink>& members_;
     Loop<MemberNodes<Stats, Sink>> member_loop_;
-    Workshop<Stats>& shop_;
-    Keeper<Stats> keeper_;
+    Growth<Stats>& growth_;
+    GroupHistograms<Stats> histograms_;
     GroupFinder<Stats> finder_;
     GroupChildren<Stats> children_;
     size_t n_root_members_, few_of_many_;

@@ -6,7 +6,7 @@
 // counts and this code, if a row of this code counts.
 #pragma once
 
-#include "family/crew.hpp"
+#include "family/lane_members.hpp"
 #include "search/few_columns.hpp"
 
 namespace treefold {
@@ -20,11 +20,11 @@ bool begins_code(const OrderView<Code>& order, size_t k) {
 // The codes on both sides of a lane's cut before row k, where a code begins; nothing if no row of that code counts for the
 // lane. Some row before counts.
 template <class Stats, class Code>
-std::optional<std::pair<uint32_t, uint32_t>> find_sides(const Crew<Stats>& crew,
+std::optional<std::pair<uint32_t, uint32_t>> find_sides(const LaneMembers<Stats>& members,
                                                         const OrderView<Code>& order, size_t k,
                                                         size_t lane) {
     uint32_t next = order.code(k);
-    auto counts = [&](size_t at) { return crew.counts(order.words[at] >> order.bits, lane); };
+    auto counts = [&](size_t at) { return members.counts(order.words[at] >> order.bits, lane); };
     size_t first = k, last = k - 1;
     while (!counts(first))
         if (++first == order.words.size() || order.code(first) != next) return {};
@@ -38,14 +38,15 @@ class SharedTwoClassScan {
 public:
     using Stats = ClassStats<int64_t>;
 
-    void prepare(const Crew<Stats>& crew) {
-        crew_ = &crew;
-        n_vectors_ = crew.n_lanes / 4;
+    void prepare(const LaneMembers<Stats>& members) {
+        members_ = &members;
+        n_vectors_ = members.n_lanes / 4;
         constexpr double kNobody = std::numeric_limits<double>::quiet_NaN();
-        n_.assign(crew.n_lanes, kNobody), n0_.assign(crew.n_lanes), n1_.assign(crew.n_lanes);
-        limit_.assign(crew.n_lanes);
-        for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            const ShortLine<int64_t>& totals = crew.views[lane].totals.slots;
+        n_.assign(members.n_lanes, kNobody), n0_.assign(members.n_lanes),
+            n1_.assign(members.n_lanes);
+        limit_.assign(members.n_lanes);
+        for (size_t lane = 0; lane < members.shares.size(); ++lane) {
+            const ShortLine<int64_t>& totals = members.views[lane].totals.slots;
             n0_[lane] = static_cast<double>(totals[0]);
             n1_[lane] = static_cast<double>(totals[1]);
             n_[lane] = n0_[lane] + n1_[lane];
@@ -55,7 +56,7 @@ public:
     template <class Code>
     void run(const OrderView<Code>& order, std::vector<Findings>& findings) {
         findings_ = &findings;
-        for (size_t lane = 0; lane < crew_->shares.size(); ++lane) update_limit(lane);
+        for (size_t lane = 0; lane < members_->shares.size(); ++lane) update_limit(lane);
         size_t n_rows = order.words.size();
         block_ = std::clamp(n_rows / kBlocks, 8 * n_vectors_ + 8,
                             std::max(kLargestBlock, 8 * n_vectors_ + 8));
@@ -76,8 +77,8 @@ private:
     template <class Code>
     void count_blocks(const OrderView<Code>& order) {
         size_t n_rows = order.words.size(), n_blocks = (n_rows + block_ - 1) / block_;
-        size_t n_slots = crew_->n_slots;
-        const uint16_t* slot_of_row = crew_->slot_of_row;
+        size_t n_slots = members_->n_slots;
+        const uint16_t* slot_of_row = members_->slot_of_row;
         before_.resize(2 * (n_blocks + 1) * n_vectors_);
         std::fill_n(before_.begin(), 2 * n_vectors_, Lanes{});
         rows_.resize(2 * n_vectors_);
@@ -90,8 +91,8 @@ private:
                 uint32_t word = order.words[k];
                 ++counts[(word & 1) * n_slots + slot_of_row[word >> order.bits]];
             }
-            bool has_zeros = crew_->to_lanes(counts, rows_.data()) != 0;
-            bool has_ones = crew_->to_lanes(counts + n_slots, rows_.data() + n_vectors_) != 0;
+            bool has_zeros = members_->to_lanes(counts, rows_.data()) != 0;
+            bool has_ones = members_->to_lanes(counts + n_slots, rows_.data() + n_vectors_) != 0;
             for (size_t v = 0; v < n_vectors_; ++v) {
                 Lanes zeros = has_zeros ? rows_[v] : Lanes{};
                 Lanes ones = has_ones ? rows_[n_vectors_ + v] : Lanes{};
@@ -167,7 +168,7 @@ private:
             uint32_t word = order.words[k];
             if (d * d >= limit_[lane] * (at * (n - at)))
                 decide(order, k, lane, static_cast<int64_t>(at), static_cast<int64_t>(ones));
-            if (!crew_->counts(word >> order.bits, lane)) continue;
+            if (!members_->counts(word >> order.bits, lane)) continue;
             at += 1;
             ones += word & 1;
             d += (word & 1) != 0 ? n0 : -n1;
@@ -182,13 +183,13 @@ private:
         for (size_t k = first; k < last; ++k) {
             uint32_t word = order.words[k];
             double is_one = word & 1;
-            const Lanes* counts = crew_->line(word >> order.bits);
+            const Lanes* counts = members_->line(word >> order.bits);
             for (size_t v = 0; v < n_vectors_; ++v) {
                 Lanes at = at_[v], n = n_.data()[v], d = n * ones_[v] - at * n1_.data()[v];
                 LaneMask hopes = d * d >= limit_.data()[v] * (at * (n - at));
                 if (any_lane(hopes)) [[unlikely]]
                     for (size_t lane = 4 * v; lane < 4 * v + 4; ++lane)
-                        if (hopes[lane - 4 * v] != 0 && lane < crew_->shares.size())
+                        if (hopes[lane - 4 * v] != 0 && lane < members_->shares.size())
                             decide(order, k, lane, static_cast<int64_t>(at[lane - 4 * v]),
                                    static_cast<int64_t>(ones_[v][lane - 4 * v]));
                 at_[v] = at + counts[v];
@@ -200,12 +201,12 @@ private:
     // A cut before row k.
     template <class Code>
     void decide(const OrderView<Code>& order, size_t k, size_t lane, int64_t n_left, int64_t ones) {
-        const NodeView<Stats>& node = crew_->views[lane];
+        const NodeView<Stats>& node = members_->views[lane];
         Findings& findings = (*findings_)[lane];
         int64_t smallest = std::max<int64_t>(1, node.rules.min_samples_leaf);
         if (n_left < smallest || node.totals.rows - n_left < smallest) return;
         if (!begins_code(order, k)) return;
-        auto sides = find_sides(*crew_, order, k, lane);
+        auto sides = find_sides(*members_, order, k, lane);
         if (!sides) return;
         int64_t left[2] = {n_left - ones, ones};
         int64_t right[2] = {node.totals.slots[0] - left[0], node.totals.slots[1] - left[1]};
@@ -216,11 +217,11 @@ private:
     }
 
     void update_limit(size_t lane) {
-        double base = crew_->views[lane].filter.squares / n_[lane];
+        double base = members_->views[lane].filter.squares / n_[lane];
         limit_[lane] = ((*findings_)[lane].floor * (1 - kSlack) - base) * n_[lane] / 2;
     }
 
-    const Crew<Stats>* crew_ = nullptr;
+    const LaneMembers<Stats>* members_ = nullptr;
     std::vector<Findings>* findings_ = nullptr;
     size_t n_vectors_ = 0, block_ = 0;
     LaneArray n_, n0_, n1_, limit_;
@@ -239,25 +240,25 @@ public:
     using Scalar = typename Traits::Scalar;
     static constexpr size_t kWidth = Traits::kWidth;
 
-    void prepare(const Crew<Stats>& crew) {
-        crew_ = &crew;
-        n_classes_ = crew.views[0].totals.slots.size();
-        smallest_ = crew.smallest_side();
-        size_t n_vectors = (crew.n_lanes + kWidth - 1) / kWidth;
+    void prepare(const LaneMembers<Stats>& members) {
+        members_ = &members;
+        n_classes_ = members.views[0].totals.slots.size();
+        smallest_ = members.smallest_side();
+        size_t n_vectors = (members.n_lanes + kWidth - 1) / kWidth;
         squads_.assign(n_vectors, {});
         totals_.assign(n_vectors * n_classes_, Vector{});
-        ones_.assign(n_vectors * crew.n_slots, Vector{});
+        ones_.assign(n_vectors * members.n_slots, Vector{});
         left_.resize(n_classes_);
-        for (size_t lane = 0; lane < crew.shares.size(); ++lane) {
-            const NodeView<Stats>& node = crew.views[lane];
+        for (size_t lane = 0; lane < members.shares.size(); ++lane) {
+            const NodeView<Stats>& node = members.views[lane];
             size_t v = lane / kWidth, place = lane % kWidth;
             squads_[v].n[place] = static_cast<Scalar>(node.totals.rows);
             squads_[v].squares[place] = static_cast<Scalar>(node.filter.squares);
             for (size_t k = 0; k < n_classes_; ++k)
                 totals_[v * n_classes_ + k][place] = static_cast<Scalar>(node.totals.slots[k]);
-            for (size_t slot = 0; slot < crew.n_slots; ++slot)
-                ones_[v * crew.n_slots + slot][place] =
-                    static_cast<Scalar>(crew.ones[slot * crew.n_lanes + lane]);
+            for (size_t slot = 0; slot < members.n_slots; ++slot)
+                ones_[v * members.n_slots + slot][place] =
+                    static_cast<Scalar>(members.ones[slot * members.n_lanes + lane]);
         }
     }
 
@@ -279,9 +280,9 @@ private:
     template <class Code>
     void scan(const OrderView<Code>& order, size_t v, std::vector<Findings>& findings) {
         uint32_t mask = (uint32_t{1} << order.bits) - 1;
-        const uint16_t* slot_of_row = crew_->slot_of_row;
+        const uint16_t* slot_of_row = members_->slot_of_row;
         const Vector *totals = totals_.data() + v * n_classes_,
-                     *ones_of_slot = ones_.data() + v * crew_->n_slots;
+                     *ones_of_slot = ones_.data() + v * members_->n_slots;
         Vector n = squads_[v].n, squares = squads_[v].squares, a{}, b{}, n_left{};
         Vector* left = left_.data();
         std::fill_n(left, n_classes_, Vector{});
@@ -298,7 +299,7 @@ private:
                     for (; bits != 0; bits &= bits - 1) {
                         auto place = static_cast<size_t>(std::countr_zero(bits));
                         size_t lane = v * kWidth + place;
-                        if (lane < crew_->shares.size())
+                        if (lane < members_->shares.size())
                             decide(order, k, lane, static_cast<int64_t>(n_left[place]),
                                    findings[lane]);
                     }
@@ -324,11 +325,11 @@ private:
     template <class Code>
     void decide(const OrderView<Code>& order, size_t k, size_t lane, int64_t rows_left,
                 Findings& findings) {
-        const NodeView<Stats>& node = crew_->views[lane];
+        const NodeView<Stats>& node = members_->views[lane];
         int64_t smallest = std::max<int64_t>(1, node.rules.min_samples_leaf);
         if (rows_left < smallest || node.totals.rows - rows_left < smallest) return;
         if (!begins_code(order, k)) return;
-        auto sides = find_sides(*crew_, order, k, lane);
+        auto sides = find_sides(*members_, order, k, lane);
         if (!sides) return;
         on_left_.resize(n_classes_), on_right_.resize(n_classes_);
         for (size_t c = 0; c < n_classes_; ++c) {
@@ -341,7 +342,7 @@ private:
         limit_[lane % kWidth] = limit_of(findings);
     }
 
-    const Crew<Stats>* crew_ = nullptr;
+    const LaneMembers<Stats>* members_ = nullptr;
     size_t n_classes_ = 0, smallest_ = 1;
     std::vector<Squad> squads_;
     std::vector<Vector> totals_, ones_;  // (vector, class), (vector, slot)
@@ -354,9 +355,9 @@ class SharedClassScan {
 public:
     using Stats = ClassStats<int64_t>;
 
-    void prepare(const Crew<Stats>& crew) {
-        is_small_ = crew.group->n_rows() <= VectorTraits<FloatLanes>::kMostRows;
-        is_small_ ? small_.prepare(crew) : large_.prepare(crew);
+    void prepare(const LaneMembers<Stats>& members) {
+        is_small_ = members.group->n_rows() <= VectorTraits<FloatLanes>::kMostRows;
+        is_small_ ? small_.prepare(members) : large_.prepare(members);
     }
     template <class Code>
     void run(const OrderView<Code>& order, std::vector<Findings>& findings) {

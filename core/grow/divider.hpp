@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "grow/growing_tree.hpp"
-#include "grow/workshop.hpp"
+#include "grow/growth.hpp"
 
 namespace treefold {
 
@@ -45,8 +45,8 @@ inline void send_absent_left(Split& split, const Column& column,
 template <class Stats>
 class Divider {
 public:
-    Divider(Workshop<Stats>& shop, std::vector<uint32_t> asked)
-        : shop_(shop), asking_rows_(std::move(asked)), asked_(asking_rows_.size()) {
+    Divider(Growth<Stats>& growth, std::vector<uint32_t> asked)
+        : growth_(growth), asking_rows_(std::move(asked)), asked_(asking_rows_.size()) {
         std::iota(asked_.begin(), asked_.end(), 0u);
     }
 
@@ -58,8 +58,8 @@ public:
 
     // The rows of both children, what they add up to, and where missing values go.
     void divide_rows(MemberNode<Stats>& node, int worker) {
-        Desk<Stats>& desk = shop_.desk(worker);
-        size_t middle = node.begin + move_rows(node, desk);
+        WorkerScratch<Stats>& mine = growth_.scratch(worker);
+        size_t middle = node.begin + move_rows(node, mine);
         node.left.begin = node.begin;
         node.left.end = node.right.begin = middle;
         node.right.end = node.end;
@@ -68,7 +68,7 @@ public:
             for (size_t k = node.begin; k < node.end; ++k)
                 layout.position[layout.rows[k]] = static_cast<uint32_t>(k);
         sum_children(node);
-        settle_missing(node, desk);
+        settle_missing(node, mine);
         divide_asked(node, node.split, node.left, node.right, worker);
     }
 
@@ -79,10 +79,10 @@ public:
         if (node.asked_begin == node.asked_end) return;
         std::span<uint32_t> asked(asked_.data() + node.asked_begin,
                                   node.asked_end - node.asked_begin);
-        const Column& column = shop_.table.columns[split.column];
-        uint32_t* spare = shop_.desk(worker).spare(asked.size());
+        const Column& column = growth_.table.columns[split.column];
+        uint32_t* spare = growth_.scratch(worker).spare(asked.size());
         size_t n_left = 0;
-        if (shop_.questions == nullptr)
+        if (growth_.questions == nullptr)
             n_left = divide_by_codes(asked, spare, split, column, last_code_left(split, column),
                                      [&](uint32_t place) { return asking_rows_[place]; });
         else
@@ -99,7 +99,7 @@ public:
         if ((left == nullptr && right == nullptr) ||
             (layout.n_orders == 0 && node.stretches.empty()))
             return;
-        Sides& sides = shop_.desk(worker).sides;
+        Sides& sides = growth_.scratch(worker).sides;
         for (uint32_t row : node.rows_of(node.left)) sides.set(row, true);
         for (uint32_t row : node.rows_of(node.right)) sides.set(row, false);
         divide_orders(node, left != nullptr, right != nullptr, worker);
@@ -108,13 +108,13 @@ public:
 
 private:
     // Returns how many rows go left.
-    size_t move_rows(const MemberNode<Stats>& node, Desk<Stats>& desk) {
-        const Column& column = shop_.table.columns[node.split.column];
+    size_t move_rows(const MemberNode<Stats>& node, WorkerScratch<Stats>& mine) {
+        const Column& column = growth_.table.columns[node.split.column];
         std::span<uint32_t> rows = node.rows();
-        uint32_t* spare = desk.spare(rows.size());
+        uint32_t* spare = mine.spare(rows.size());
         if (column.is_sparse) {
-            mark_sparse(node, column, desk.sides);
-            return divide(rows, spare, [&](uint32_t row) { return desk.sides.is_left(row); });
+            mark_sparse(node, column, mine.sides);
+            return divide(rows, spare, [&](uint32_t row) { return mine.sides.is_left(row); });
         }
         return divide_by_codes(rows, spare, node.split, column, node.split.code,
                                [](uint32_t row) { return row; });
@@ -143,7 +143,7 @@ private:
                             const Column& column) {
         double threshold = threshold_of(split, column);
         return divide(asked, spare, [&](uint32_t place) {
-            double value = shop_.questions->at(asking_rows_[place], split.column);
+            double value = growth_.questions->at(asking_rows_[place], split.column);
             if (value != value) return split.missing_left;
             return goes_left(value, threshold, false, false,
                              column.is_categorical ? split.left_set.data() : nullptr);
@@ -174,19 +174,19 @@ private:
         bool is_left_smaller = node.left.size() <= node.right.size();
         RowPart<Stats>& smaller = is_left_smaller ? node.left : node.right;
         RowPart<Stats>& larger = is_left_smaller ? node.right : node.left;
-        smaller.totals = node.seat->stats->sum_rows(node.rows_of(smaller));
+        smaller.totals = node.member->stats->sum_rows(node.rows_of(smaller));
         larger.totals = node.totals;
         larger.totals -= smaller.totals;
     }
 
     // Where the node saw no missing value: the child with more weight. Absent categories go along.
-    void settle_missing(MemberNode<Stats>& node, Desk<Stats>& desk) {
+    void settle_missing(MemberNode<Stats>& node, WorkerScratch<Stats>& mine) {
         Split& split = node.split;
         if (!split.saw_missing)
-            split.missing_left = !node.seat->stats->is_lighter(
-                side_of(node.left), side_of(node.right), node.context, desk.scratch.scaled);
+            split.missing_left = !node.member->stats->is_lighter(
+                side_of(node.left), side_of(node.right), node.context, mine.search.scaled);
         if (!split.is_categorical || !sends_unseen_left(split)) return;
-        const Column& column = shop_.table.columns[split.column];
+        const Column& column = growth_.table.columns[split.column];
         std::vector<uint64_t> present(split.left_set.size());
         for (uint32_t row : node.rows()) {
             uint32_t code = column.codes[row];
@@ -201,49 +201,50 @@ private:
         bool is_left_smaller = node.left.size() <= node.right.size();
         MemberNode<Stats>*smaller = is_left_smaller ? left : right,
         *larger = is_left_smaller ? right : left;
-        if (node.kept.empty() || larger == nullptr || !shop_.keeps_histogram(*node.seat, *larger))
+        if (node.kept.empty() || larger == nullptr ||
+            !growth_.keeps_histogram(*node.member, *larger))
             return;
         KeptHistogram<Stats> counted;
-        shop_.count_histogram(node, is_left_smaller ? node.left : node.right, counted);
+        growth_.count_histogram(node, is_left_smaller ? node.left : node.right, counted);
         node.kept.subtract(counted);
         larger->kept = std::move(node.kept);
-        if (smaller != nullptr && shop_.keeps_histogram(*node.seat, *smaller))
+        if (smaller != nullptr && growth_.keeps_histogram(*node.member, *smaller))
             smaller->kept = std::move(counted);
     }
 
     void divide_orders(const MemberNode<Stats>& node, bool needs_left, bool needs_right,
                        int worker) {
         Layout& layout = *node.layout;
-        const Sides& sides = shop_.desk(worker).sides;
+        const Sides& sides = growth_.scratch(worker).sides;
         int bits = Stats::is_classification ? layout.class_bits : 0;
         auto is_left = [&](uint32_t word) { return sides.is_left(word >> bits); };
         auto divide_one = [&](size_t order, int at) {
             std::span<uint32_t> words(layout.words_of(order) + node.begin, node.size());
             if (needs_left && needs_right)
-                divide(words, shop_.desk(at).spare(node.size()), is_left);
+                divide(words, growth_.scratch(at).spare(node.size()), is_left);
             else if (needs_left)
                 keep_left(words, is_left);
             else
-                keep_right(words, shop_.desk(at).spare(node.size()), is_left);
+                keep_right(words, growth_.scratch(at).spare(node.size()), is_left);
         };
-        if (shop_.is_shared(node.size() * layout.n_orders))
-            shop_.workers.for_each(layout.n_orders, divide_one);
+        if (growth_.is_shared(node.size() * layout.n_orders))
+            growth_.workers.for_each(layout.n_orders, divide_one);
         else
             for (size_t order = 0; order < layout.n_orders; ++order) divide_one(order, worker);
     }
 
     void divide_stretches(const MemberNode<Stats>& node, MemberNode<Stats>* left,
                           MemberNode<Stats>* right, int worker) {
-        Desk<Stats>& desk = shop_.desk(worker);
+        WorkerScratch<Stats>& mine = growth_.scratch(worker);
         Layout& layout = *node.layout;
         for (const Stretch& stretch : node.stretches) {
             size_t n = stretch.end - stretch.begin, n_left = 0, n_right = 0;
-            uint32_t* spare = desk.spare(2 * n);
+            uint32_t* spare = mine.spare(2 * n);
             uint32_t* words = layout.listed_words.data() + stretch.begin;
             uint32_t* codes = layout.listed_codes.data() + stretch.begin;
             for (size_t k = 0; k < n; ++k) {
                 uint32_t word = words[k], code = codes[k];
-                bool is_left = desk.sides.is_left(word >> layout.class_bits);
+                bool is_left = mine.sides.is_left(word >> layout.class_bits);
                 words[n_left] = word, codes[n_left] = code;
                 spare[n_right] = word, spare[n + n_right] = code;
                 n_left += is_left, n_right += !is_left;
@@ -258,7 +259,7 @@ private:
         }
     }
 
-    Workshop<Stats>& shop_;
+    Growth<Stats>& growth_;
     std::vector<uint32_t> asking_rows_;
     std::vector<uint32_t> asked_;  // places in asking_rows_, divided as rows are
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.hpp"
-#include "grow/workshop.hpp"
+#include "grow/growth.hpp"
 #include "search/compared_rows.hpp"
 #include "search/few_rows.hpp"
 
@@ -11,67 +11,69 @@ namespace treefold {
 template <class Stats>
 class Finder {
 public:
-    explicit Finder(Workshop<Stats>& shop) : shop_(shop) {}
+    explicit Finder(Growth<Stats>& growth) : growth_(growth) {}
 
     Split find(MemberNode<Stats>& node, int worker) {
-        const Seat<Stats>& seat = *node.seat;
-        Desk<Stats>& desk = shop_.desk(worker);
-        NodeView<Stats> view = view_of(node, seat, node.rows());
-        count_work(node, desk.work);
-        if (node.size() <= seat.most_at_once) return find_at_once(node, view, desk);
-        desk.findings.reset();
+        const MemberContext<Stats>& member = *node.member;
+        WorkerScratch<Stats>& mine = growth_.scratch(worker);
+        NodeView<Stats> view = view_of(node, member, node.rows());
+        count_work(node, mine.work);
+        if (node.size() <= member.most_at_once) return find_at_once(node, view, mine);
+        mine.findings.reset();
         Filter<Stats>::prepare_alone(view, node.description);
-        if (node.kept.empty() && shop_.keeps_histogram(seat, node))
-            shop_.count_histogram(node, node, node.kept);
-        if (!seat.tries_all(shop_.table))
-            search_drawn(view, node, desk);
-        else if (shop_.is_shared(node.size() * shop_.table.columns.size()))
-            search_in_parallel(view, node, desk);
+        if (node.kept.empty() && growth_.keeps_histogram(member, node))
+            growth_.count_histogram(node, node, node.kept);
+        if (!member.tries_all(growth_.table))
+            search_drawn(view, node, mine);
+        else if (growth_.is_shared(node.size() * growth_.table.columns.size()))
+            search_in_parallel(view, node, mine);
         else
-            search_range(view, node, 0, n_searched(node), desk);
-        Filter<Stats>::resolve(*node.layout, view, desk.findings);
-        desk.work.split_evaluations += desk.findings.n_offered;
-        return std::move(desk.findings.best);
+            search_range(view, node, 0, n_searched(node), mine);
+        Filter<Stats>::resolve(*node.layout, view, mine.findings);
+        mine.work.split_evaluations += mine.findings.n_offered;
+        return std::move(mine.findings.best);
     }
 
     // The split of two rows that are searched at once, and what it counts as.
-    Split find_pair(const RowPart<Stats>& pair, const Seat<Stats>& seat,
+    Split find_pair(const RowPart<Stats>& pair, const MemberContext<Stats>& member,
                     std::span<const uint32_t> rows, int worker) {
-        NodeView<Stats> view = view_of(pair, seat, rows);
-        return FewRows<Stats>(shop_.table, view, shop_.desk(worker).scratch).run();
+        NodeView<Stats> view = view_of(pair, member, rows);
+        return FewRows<Stats>(growth_.table, view, growth_.scratch(worker).search).run();
     }
-    void count_pair(Desk<Stats>& desk) const {
-        desk.work.columns_by_way.add(Way::two_rows, shop_.table.columns.size());
-        desk.work.count_search(1, 2);
-        count_updates(2, 0, desk.work);
+    void count_pair(WorkerScratch<Stats>& mine) const {
+        mine.work.columns_by_way.add(Way::two_rows, growth_.table.columns.size());
+        mine.work.count_search(1, 2);
+        count_updates(2, 0, mine.work);
     }
 
 private:
-    static NodeView<Stats> view_of(const RowPart<Stats>& part, const Seat<Stats>& seat,
+    static NodeView<Stats> view_of(const RowPart<Stats>& part, const MemberContext<Stats>& member,
                                    std::span<const uint32_t> rows) {
-        return {*seat.stats, *seat.rules, part.totals, part.context,
-                rows,        part.begin,  part.end,    part.description.variance};
+        return {*member.stats, *member.rules, part.totals, part.context,
+                rows,          part.begin,    part.end,    part.description.variance};
     }
     static SearchJob<Stats> job_of(const Layout& layout, const NodeView<Stats>& view,
-                                   Desk<Stats>& desk) {
-        return {layout, view, desk.scratch, desk.findings, desk.work.columns_by_way};
+                                   WorkerScratch<Stats>& mine) {
+        return {layout, view, mine.search, mine.findings, mine.work.columns_by_way};
     }
 
-    Split find_at_once(const MemberNode<Stats>& node, NodeView<Stats>& view, Desk<Stats>& desk) {
-        Way way = way_of_rows(node.size(), node.seat->most_at_once);
-        desk.work.columns_by_way.add(way, shop_.table.columns.size());
-        if (way != Way::compared_rows) return FewRows<Stats>(shop_.table, view, desk.scratch).run();
-        desk.findings.reset();
+    Split find_at_once(const MemberNode<Stats>& node, NodeView<Stats>& view,
+                       WorkerScratch<Stats>& mine) {
+        Way way = way_of_rows(node.size(), node.member->most_at_once);
+        mine.work.columns_by_way.add(way, growth_.table.columns.size());
+        if (way != Way::compared_rows)
+            return FewRows<Stats>(growth_.table, view, mine.search).run();
+        mine.findings.reset();
         Filter<Stats>::prepare_alone(view, node.description);
-        ColumnSearch<Stats> search(job_of(*node.layout, view, desk));
-        RowComparison<Stats>::run(shop_.table, view, desk.scratch, desk.findings,
+        ColumnSearch<Stats> search(job_of(*node.layout, view, mine));
+        RowComparison<Stats>::run(growth_.table, view, mine.search, mine.findings,
                                   [&](uint32_t column) { search.run(column); });
-        return std::move(desk.findings.best);
+        return std::move(mine.findings.best);
     }
 
     // Columns are numbered for the search: few-valued, other, listed.
     size_t n_searched(const MemberNode<Stats>& node) const {
-        const Plan& plan = shop_.plan;
+        const Plan& plan = growth_.plan;
         return plan.few_columns.size() + plan.other_columns.size() + node.stretches.size();
     }
     void count_work(const MemberNode<Stats>& node, Work& work) const {
@@ -80,22 +82,22 @@ private:
         count_updates(node.size(), n_listed, work);
     }
     void count_updates(size_t n_rows, uint64_t n_listed, Work& work) const {
-        const Plan& plan = shop_.plan;
+        const Plan& plan = growth_.plan;
         uint64_t n_updates =
             n_rows * (plan.few_columns.size() + plan.other_columns.size()) + n_listed;
         work.statistic_updates += n_updates;
         work.serial_updates += n_updates;
     }
     void search_range(const NodeView<Stats>& view, const MemberNode<Stats>& node, size_t first,
-                      size_t last, Desk<Stats>& desk) {
+                      size_t last, WorkerScratch<Stats>& mine) {
         const Layout& layout = *node.layout;
-        SearchJob<Stats> job = job_of(layout, view, desk);
+        SearchJob<Stats> job = job_of(layout, view, mine);
         ColumnSearch<Stats> search(job);
         size_t n_few = layout.few_columns.size(), n_dense = n_few + layout.other_columns.size();
-        desk.few.run(job, std::min(first, n_few), std::min(last, n_few), node.kept,
+        mine.few.run(job, std::min(first, n_few), std::min(last, n_few), node.kept,
                      [&](uint32_t column) { search.run(column); });
         for (size_t k = std::max(first, n_few); k < std::min(last, n_dense); ++k) {
-            if (node.size() > kCheckedCells) shop_.workers.check();
+            if (node.size() > kCheckedCells) growth_.workers.check();
             search.run(layout.other_columns[k - n_few]);
         }
         for (size_t k = std::max(first, n_dense); k < last; ++k)
@@ -103,29 +105,30 @@ private:
     }
 
     void search_in_parallel(const NodeView<Stats>& view, const MemberNode<Stats>& node,
-                            Desk<Stats>& desk) {
-        for (Desk<Stats>& other : shop_.desks) other.findings.reset();
-        size_t n_columns = n_searched(node), n_tasks = std::min(n_columns, 4 * shop_.desks.size());
-        shop_.workers.for_each(n_tasks, [&](size_t task, int worker) {
+                            WorkerScratch<Stats>& mine) {
+        for (WorkerScratch<Stats>& other : growth_.scratches) other.findings.reset();
+        size_t n_columns = n_searched(node),
+               n_tasks = std::min(n_columns, 4 * growth_.scratches.size());
+        growth_.workers.for_each(n_tasks, [&](size_t task, int worker) {
             search_range(view, node, n_columns * task / n_tasks, n_columns * (task + 1) / n_tasks,
-                         shop_.desk(worker));
+                         growth_.scratch(worker));
         });
-        for (Desk<Stats>& other : shop_.desks)
-            if (&other != &desk) desk.findings.merge(std::move(other.findings));
+        for (WorkerScratch<Stats>& other : growth_.scratches)
+            if (&other != &mine) mine.findings.merge(std::move(other.findings));
     }
 
     // Columns by their draw, until max_features that are not constant here have been tried.
     void search_drawn(const NodeView<Stats>& view, const MemberNode<Stats>& node,
-                      Desk<Stats>& desk) {
-        const std::vector<Column>& columns = shop_.table.columns;
+                      WorkerScratch<Stats>& mine) {
+        const std::vector<Column>& columns = growth_.table.columns;
         std::vector<std::pair<uint64_t, uint32_t>> ranked;
         for (uint32_t column = 0; column < columns.size(); ++column)
             ranked.emplace_back(draw_column(node.key, column), column);
         std::sort(ranked.begin(), ranked.end());
-        ColumnSearch<Stats> search(job_of(*node.layout, view, desk));
+        ColumnSearch<Stats> search(job_of(*node.layout, view, mine));
         uint64_t n_tried = 0;
         for (auto [draw, column] : ranked) {
-            if (n_tried == node.seat->rules->max_features) break;
+            if (n_tried == node.member->rules->max_features) break;
             if (columns[column].is_sparse && node.layout->position.empty()) {
                 const Stretch* stretch = node.find_stretch(column);
                 n_tried += stretch != nullptr && search.run(*stretch);
@@ -135,7 +138,7 @@ private:
         }
     }
 
-    Workshop<Stats>& shop_;
+    Growth<Stats>& growth_;
 };
 
 }  // namespace treefold

@@ -20,7 +20,7 @@
 #pragma once
 
 #include "grow/frontier.hpp"
-#include "grow/workshop.hpp"
+#include "grow/growth.hpp"
 
 namespace treefold {
 
@@ -35,7 +35,7 @@ public:
     // Grows what is below a root, with the help of the other workers unless these grow something else.
     void run(Node root, Target& target, int worker) {
         std::vector<Node> set_aside;
-        bool has_help = kind_.shop().workers.size() > 1 && !kind_.shop().in_tasks;
+        bool has_help = kind_.growth().workers.size() > 1 && !kind_.growth().in_tasks;
         grow(list_one(std::move(root)), target, has_help ? &set_aside : nullptr, worker);
         grow_set_aside(set_aside, target);
     }
@@ -66,7 +66,7 @@ public:
             frontier.take(taken);
             for (Node& node : taken) {
                 if ((n_unchecked += kind_.n_cells(node)) > kCheckedCells)
-                    kind_.shop().workers.check(), n_unchecked = 0;
+                    kind_.growth().workers.check(), n_unchecked = 0;
                 if (order != Order::best && !opens(node)) continue;
                 if (order == Order::last && set_aside == nullptr) trail.pass(node);
                 kind_.divide(node, target, worker, offer);
@@ -90,12 +90,12 @@ private:
         std::stable_sort(nodes.begin(), nodes.end(), [&](const Node& a, const Node& b) {
             return kind_.n_cells(a) > kind_.n_cells(b);
         });
-        kind_.shop().start_tasks();
-        kind_.shop().workers.for_each(nodes.size(), [&](size_t at, int worker) {
+        kind_.growth().start_tasks();
+        kind_.growth().workers.for_each(nodes.size(), [&](size_t at, int worker) {
             Target& own = kind_.start(tasks[at], nodes[at], target);
             grow(list_one(std::move(nodes[at])), own, nullptr, worker);
         });
-        kind_.shop().in_tasks = false;
+        kind_.growth().in_tasks = false;
         for (typename Kind::Task& task : tasks) kind_.finish(std::move(task), target);
         nodes.clear();
     }

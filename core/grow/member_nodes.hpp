@@ -63,11 +63,11 @@ struct Branches {
 
     // The parts of a task's node are numbered anew, in the order in which they come.
     template <class Stats>
-    void add(NodePart<Stats>& part, const Seat<Stats>& seat) {
+    void add(NodePart<Stats>& part, const MemberContext<Stats>& member) {
         auto found = std::find_if(all.begin(), all.end(), [&](const Branch<Sink>& branch) {
-            return branch.member == seat.member;
+            return branch.member == member.index;
         });
-        if (found == all.end()) found = all.insert(all.end(), {seat.member, {}, std::nullopt});
+        if (found == all.end()) found = all.insert(all.end(), {member.index, {}, std::nullopt});
         found->records.push_back(part.record);
         part.record = found->records.size() - 1;
     }
@@ -96,53 +96,55 @@ public:
     static constexpr bool kRanks = true;
 
     // asked: the rows that ask, member after member.
-    MemberNodes(Workshop<Stats>& shop, std::vector<uint32_t> asked)
-        : shop_(shop), finder_(shop), divider_(shop, std::move(asked)) {}
+    MemberNodes(Growth<Stats>& growth, std::vector<uint32_t> asked)
+        : growth_(growth), finder_(growth), divider_(growth, std::move(asked)) {}
 
     // A node with all rows of a layout.
-    static Node make_root(NodePart<Stats>& part, const Seat<Stats>& seat, Layout& layout) {
+    static Node make_root(NodePart<Stats>& part, const MemberContext<Stats>& member,
+                          Layout& layout) {
         auto root = std::make_unique<MemberNode<Stats>>();
         static_cast<NodePart<Stats>&>(*root) = std::move(part);
-        root->seat = &seat;
+        root->member = &member;
         root->take_all(layout);
         return root;
     }
 
-    Workshop<Stats>& shop() const { return shop_; }
+    Growth<Stats>& growth() const { return growth_; }
     Finder<Stats>& finder() { return finder_; }
     Divider<Stats>& divider() { return divider_; }
     // The places of all who ask, in the order in which they lie now.
     std::span<const uint32_t> asked() const { return divider_.asked(); }
 
-    void describe(NodePart<Stats>& part, const Seat<Stats>& seat, std::span<const uint32_t> rows,
-                  Sink& sink, int worker) {
-        part.context = seat.stats->context(part.totals, rows);
+    void describe(NodePart<Stats>& part, const MemberContext<Stats>& member,
+                  std::span<const uint32_t> rows, Sink& sink, int worker) {
+        part.context = member.stats->context(part.totals, rows);
         double* value = sink.value(part.record, divider_.asked_of(part));
-        part.description = seat.stats->describe(part.totals, rows, part.context, value,
-                                                shop_.desk(worker).scratch.scaled);
+        part.description = member.stats->describe(part.totals, rows, part.context, value,
+                                                  growth_.scratch(worker).search.scaled);
         sink.describe(part.record, part.description, part.totals.rows);
     }
 
-    static bool is_leaf(const NodePart<Stats>& part, const Seat<Stats>& seat, int64_t depth) {
-        return !is_asked(part, seat) || stops(part, *seat.rules, depth);
+    static bool is_leaf(const NodePart<Stats>& part, const MemberContext<Stats>& member,
+                        int64_t depth) {
+        return !is_asked(part, member) || stops(part, *member.rules, depth);
     }
 
     // The share of work done is that of rows, of each member, that have arrived in a leaf.
     void close_leaf(const NodePart<Stats>& leaf, Sink& sink, int worker) {
         sink.close(divider_.asked_of(leaf));
-        if (shop_.reports_rows)
-            shop_.workers.advance(worker, static_cast<uint64_t>(leaf.totals.rows));
+        if (growth_.reports_rows)
+            growth_.workers.advance(worker, static_cast<uint64_t>(leaf.totals.rows));
     }
 
     // What a recursion would hold in a node that somebody asks for.
-    void count_stack(const NodePart<Stats>& part, const Seat<Stats>& seat, int worker) {
-        if (is_asked(part, seat)) shop_.desk(worker).work.raise_stack(part.stack_words);
+    void count_stack(const NodePart<Stats>& part, const MemberContext<Stats>& member, int worker) {
+        if (is_asked(part, member)) growth_.scratch(worker).work.raise_stack(part.stack_words);
     }
 
     // The kind, as the loop knows it ----------------------------------------------------------
 
-    static const Rules& rules_of(const Node& node) { return *node->seat->rules; }
-    size_t n_cells(const Node& node) const { return node->size() * shop_.table.columns.size(); }
+    static const Rules& rules_of(const Node& node) { return *node->member->rules; }
+    size_t n_cells(const Node& node) const { return node->size() * growth_.table.columns.size(); }
 
     // Ties: lower depth, then further left (nodes of one depth lie in the order of their rows).
     static bool is_worse(const Node& a, const Node& b) {
@@ -153,27 +155,27 @@ public:
 
     // A small part of all rows. Not when the best leaf anywhere is divided next.
     bool is_task(const Node& node) const {
-        auto n_workers = static_cast<size_t>(shop_.workers.size());
+        auto n_workers = static_cast<size_t>(growth_.workers.size());
         return rules_of(node).max_leaf_nodes == 0 &&
-               node->size() * 4 * n_workers < shop_.n_root_rows;
+               node->size() * 4 * n_workers < growth_.n_root_rows;
     }
     // All lie in one layout.
     static bool too_much_waits(const std::vector<Node>&) { return false; }
 
     Sinks<Sink>& start(Task& task, Node& node, const Sinks<Sink>& sinks) const {
-        task.add(*node, *node->seat);
+        task.add(*node, *node->member);
         return task.start(sinks);
     }
     static void finish(Task task, Sinks<Sink>& sinks) { std::move(task).graft(sinks); }
 
-    void give_back(Node node, int worker) { shop_.desk(worker).give_back(std::move(node)); }
+    void give_back(Node node, int worker) { growth_.scratch(worker).give_back(std::move(node)); }
 
     // Finds the split of a node that is no leaf by its description, and describes its children.
     bool open(Node& pointer, Sinks<Sink>& sinks, int worker) {
         MemberNode<Stats>& node = *pointer;
-        const Seat<Stats>& seat = *node.seat;
-        Sink& sink = *sinks[seat.member];
-        shop_.desk(worker).work.count_search(1, node.size());
+        const MemberContext<Stats>& member = *node.member;
+        Sink& sink = *sinks[member.index];
+        growth_.scratch(worker).work.count_search(1, node.size());
         node.split = finder_.find(node, worker);
         bool is_split = node.split.exists();
         if (is_split) {
@@ -188,8 +190,8 @@ public:
 
     void divide(Node& pointer, Sinks<Sink>& sinks, int worker, auto&& offer) {
         MemberNode<Stats>& node = *pointer;
-        shop_.desk(worker).work.count_tests(node.depth, 1);
-        Sink& sink = *sinks[node.seat->member];
+        growth_.scratch(worker).work.count_tests(node.depth, 1);
+        Sink& sink = *sinks[node.member->index];
         sink.set_split(node.record, node.split, node.left.record);
         Node left = make_child(node, node.left, true, sink, worker);
         Node right = make_child(node, node.right, false, sink, worker);
@@ -201,18 +203,18 @@ public:
 private:
     // False: the decrease is too small, and the children are forgotten.
     bool describe_children(MemberNode<Stats>& node, Sink& sink, int worker) {
-        const Seat<Stats>& seat = *node.seat;
-        const double least = seat.rules->min_impurity_decrease;
+        const MemberContext<Stats>& member = *node.member;
+        const double least = member.rules->min_impurity_decrease;
         for (RowPart<Stats>* part : {&node.left, &node.right})
-            if (Sink::keeps_nodes || least > 0.0 || is_asked(*part, seat))
-                describe(*part, seat, node.rows_of(*part), sink, worker);
+            if (Sink::keeps_nodes || least > 0.0 || is_asked(*part, member))
+                describe(*part, member, node.rows_of(*part), sink, worker);
         if constexpr (!Sink::keeps_nodes)
             if (least <= 0.0) return true;
-        node.decrease = impurity_decrease(seat.root_weight, node.description, node.left.description,
-                                          node.right.description);
+        node.decrease = impurity_decrease(member.root_weight, node.description,
+                                          node.left.description, node.right.description);
         if (node.decrease >= least) return true;
         sink.drop_nodes(2);
-        describe(node, seat, node.rows(), sink, worker);  // its value may have made room
+        describe(node, member, node.rows(), sink, worker);  // its value may have made room
         return false;
     }
 
@@ -220,56 +222,56 @@ private:
     // such (kin8nm: 1.05 times as fast a growth). False: the pair needs a node.
     bool finish_pair(const MemberNode<Stats>& parent, RowPart<Stats>& pair, Sink& tree,
                      int worker) {
-        const Seat<Stats>& seat = *parent.seat;
-        if (seat.most_at_once < 2 || !seat.stats->counts_rows() || !seat.asks_everything ||
-            pair.asked_begin < pair.asked_end || seat.rules->max_leaf_nodes != 0 ||
-            seat.rules->min_impurity_decrease > 0.0)
+        const MemberContext<Stats>& member = *parent.member;
+        if (member.most_at_once < 2 || !member.stats->counts_rows() || !member.asks_everything ||
+            pair.asked_begin < pair.asked_end || member.rules->max_leaf_nodes != 0 ||
+            member.rules->min_impurity_decrease > 0.0)
             return false;
         std::span<const uint32_t> rows = parent.rows_of(pair);
-        Split split = finder_.find_pair(pair, seat, rows, worker);
+        Split split = finder_.find_pair(pair, member, rows, worker);
         if (split.is_categorical) return false;
-        Work& work = shop_.desk(worker).work;
-        finder_.count_pair(shop_.desk(worker));
+        Work& work = growth_.scratch(worker).work;
+        finder_.count_pair(growth_.scratch(worker));
         if (!split.exists()) return true;
         work.count_tests(parent.depth + 1, 1);
         work.raise_stack(pair.stack_words + 1);
         size_t leaves = tree.add_nodes(2);
         for (size_t k : {0, 1}) {
             NodePart<Stats> leaf;
-            bool is_left = shop_.table.columns[split.column].codes[rows[k]] <= split.code;
+            bool is_left = growth_.table.columns[split.column].codes[rows[k]] <= split.code;
             leaf.record = is_left ? leaves : leaves + 1;
-            leaf.totals = seat.stats->sum_rows(rows.subspan(k, 1));
-            describe(leaf, seat, rows.subspan(k, 1), tree, worker);
+            leaf.totals = member.stats->sum_rows(rows.subspan(k, 1));
+            describe(leaf, member, rows.subspan(k, 1), tree, worker);
         }
         tree.set_split(pair.record, split, leaves);
         return true;
     }
 
     static MemberNode<Stats>* needs_rest(const Node& child) {
-        return child && child->size() > child->seat->most_at_once ? child.get() : nullptr;
+        return child && child->size() > child->member->most_at_once ? child.get() : nullptr;
     }
 
     // Null if the child needs nothing more.
     Node make_child(MemberNode<Stats>& parent, RowPart<Stats>& part, bool is_left, Sink& sink,
                     int worker) {
         part.stack_words = parent.stack_words + part.size();
-        count_stack(part, *parent.seat, worker);
-        bool is_done = is_leaf(part, *parent.seat, parent.depth + 1) ||
+        count_stack(part, *parent.member, worker);
+        bool is_done = is_leaf(part, *parent.member, parent.depth + 1) ||
                        (part.size() == 2 && finish_pair(parent, part, sink, worker));
         if (is_done) {
             close_leaf(part, sink, worker);
             return nullptr;
         }
-        Node child = shop_.desk(worker).take_node();
+        Node child = growth_.scratch(worker).take_node();
         static_cast<RowPart<Stats>&>(*child) = std::move(part);
-        child->seat = parent.seat;
+        child->member = parent.member;
         child->layout = parent.layout;
         child->depth = parent.depth + 1;
         child->key = child_key(parent.key, is_left);
         return child;
     }
 
-    Workshop<Stats>& shop_;
+    Growth<Stats>& growth_;
     Finder<Stats> finder_;
     Divider<Stats> divider_;
 };

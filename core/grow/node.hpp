@@ -12,10 +12,10 @@
 
 namespace treefold {
 
-// A member in the growth.
+// What a member brings to all of its nodes.
 template <class Stats>
-struct Seat {
-    uint32_t member = 0;
+struct MemberContext {
+    uint32_t index = 0;  // in the family
     const Stats* stats = nullptr;
     const Rules* rules = nullptr;
     bool asks_everything = true;
@@ -55,8 +55,8 @@ Side<typename Stats::Slot> side_of(const NodeSums<Stats>& sums) {
 }
 
 template <class Stats>
-bool is_asked(const NodePart<Stats>& part, const Seat<Stats>& seat) {
-    return seat.asks_everything || part.asked_begin < part.asked_end;
+bool is_asked(const NodePart<Stats>& part, const MemberContext<Stats>& member) {
+    return member.asks_everything || part.asked_begin < part.asked_end;
 }
 
 // Is the node a leaf, whatever splits there are?
@@ -72,7 +72,7 @@ bool stops(const NodeSums<Stats>& sums, const Rules& rules, int64_t depth) {
 // A node of one member.
 template <class Stats>
 struct MemberNode : RowPart<Stats> {
-    const Seat<Stats>* seat = nullptr;
+    const MemberContext<Stats>* member = nullptr;
     Layout* layout = nullptr;
     int64_t depth = 0;
     uint64_t key = 0;  // of the draws (random.hpp)

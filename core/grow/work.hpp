@@ -56,7 +56,7 @@ struct Work {
     uint64_t split_evaluations = 0;  // exact qualities that were computed and offered
     uint64_t nodes_grown = 0;  // searched nodes, each member's counted
     uint64_t forks = 0;  // ways that members of one node parted into, beyond the first
-    uint64_t histograms_handed_on = 0;  // by groups to their children (kept.hpp)
+    uint64_t histograms_handed_on = 0;  // by groups to their children (group_histograms.hpp)
     uint64_t ambiguous_rows = 0;  // rows that went both ways, for different members
     std::vector<uint64_t> nodes_by_members;  // searched nodes by their number of members
     std::vector<uint64_t> level_nodes,

@@ -3,7 +3,7 @@
 #include "grow/grow.hpp"
 
 #include "base/memory.hpp"
-#include "grow/harvest.hpp"
+#include "grow/grow_result.hpp"
 #include "grow/make_stats.hpp"
 
 namespace treefold {
@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kManyNodes = 100'000;
 
 template <class Sink>
-Harvest<Sink> grow_into(const Table& table, const TargetView& view, Family& family,
-                        Workers& workers) {
+GrowResult<Sink> grow_into(const Table& table, const TargetView& view, Family& family,
+                           Workers& workers) {
     constexpr bool kKeepsTrees = std::is_same_v<Sink, GrowingTree>;
     for (const Member& member : family.members) {
         if (member.rows.size() == 0) throw DataError("no row has a positive weight");
@@ -36,7 +36,7 @@ Grown grow(const Table& table, const TargetView& view, Family family, Workers& w
     read_thresholds(table, trees, workers);
     size_t n_nodes = 0;
     for (const auto& tree : trees) n_nodes += tree->size();
-    if (n_nodes > kManyNodes) release_freed();  // targets, layouts, desks
+    if (n_nodes > kManyNodes) release_freed();  // targets, layouts, scratches
     Grown grown{std::vector<Tree>(trees.size()), std::vector<std::vector<int64_t>>(trees.size()),
                 std::move(work)};
     for (size_t member = 0; member < trees.size(); ++member) {

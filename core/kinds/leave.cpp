@@ -1,4 +1,4 @@
-#include "grow/harvest.hpp"
+#include "grow/grow_result.hpp"
 #include "grow/make_stats.hpp"
 
 namespace treefold {

@@ -1,8 +1,8 @@
-// Cuts of a crowd that some leaver may choose, where rows count one and the criterion is gini.
+// Cuts of a node that some left-out row may choose, where rows count one and the criterion is gini.
 //
 // To leave out a row of class c on a side with counts x changes the side's sum x^2 / w by
 //     (sum x^2 / w - 2 x_c + 1) / (w - 1) <= 1,
-// so a cut that is more than one below what every leaver surely reaches is nobody's.
+// so a cut that is more than one below what every left-out row surely reaches is nobody's.
 #pragma once
 
 #include "leave_one_out/column_groups.hpp"
@@ -19,7 +19,7 @@ public:
                rules.min_weight_leaf <= 0.0 && n_rows <= kMostRows;
     }
 
-    // floor: what every leaver reaches.
+    // floor: what every left-out row reaches.
     GiniWindow(std::span<const int64_t> totals, int64_t n_rows, int64_t smallest, double floor)
         : totals_(totals), n_(static_cast<double>(n_rows)), smallest_(smallest) {
         for (int64_t total : totals) squares_ += static_cast<double>(total * total);

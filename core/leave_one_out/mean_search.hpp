@@ -1,9 +1,9 @@
-// The best split of a crowd for each leaver, where rows count one and targets are numbers.
+// The best split of a node for each left-out row, where rows count one and targets are numbers.
 //
 // With A the sum of y - mean on the left of a cut and z = y_i - mean, leaving out row i makes
 //     d = A (n - 1) - z n_r   (i on the left)   or   d = A (n - 1) + z n_l   (i on the right)
 // and d^2 / (n_l n_r), with i's side one row smaller, is the quality. So a cut is a candidate only if |A| and the largest
-// |z| reach what every leaver surely has; candidates are tried for all leavers at once, in float64 with a bound
+// |z| reach what every left-out row surely has; candidates are tried for all left-out rows at once, in float64 with a bound
 // of the error; where two come near each other, exact sums decide.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 #include "base/lanes.hpp"
 #include "leave_one_out/column_groups.hpp"
-#include "leave_one_out/crowd.hpp"
-#include "leave_one_out/standing.hpp"
+#include "leave_one_out/left_out_node.hpp"
+#include "leave_one_out/without.hpp"
 #include "search/order_view.hpp"
 #include "split/categorical.hpp"
 
@@ -25,22 +25,22 @@ public:
     using Slot = Stats::Slot;
 
     // winner: a cut whose sides both stay large enough whoever leaves, if there is one.
-    MeanSearch(const Crowd<Stats>& crowd, const Seat<Stats>& seat, const Split& winner,
-               Desk<Stats>& desk)
-        : crowd_(crowd), seat_(seat), desk_(desk), target_(*seat.stats),
-          n_(static_cast<double>(crowd.n_rows())) {
-        smallest_ = std::max(1.0, static_cast<double>(seat.rules->min_samples_leaf));
-        smallest_ = std::max(smallest_, std::ceil(seat.rules->min_weight_leaf));
+    MeanSearch(const LeftOutNode<Stats>& node, const MemberContext<Stats>& member,
+               const Split& winner, WorkerScratch<Stats>& mine)
+        : node_(node), member_(member), scratch_(mine), target_(*member.stats),
+          n_(static_cast<double>(node.n_rows())) {
+        smallest_ = std::max(1.0, static_cast<double>(member.rules->min_samples_leaf));
+        smallest_ = std::max(smallest_, std::ceil(member.rules->min_weight_leaf));
         center();
         if (winner.exists() && !winner.is_categorical) find_floor(winner);
     }
 
     void run(std::vector<Choice>& choices, ChoiceSets& sets) {
-        size_t n_leavers = crowd_.leavers.size();
-        choices.assign(n_leavers, {});
-        best_.assign(n_leavers, kTooSmall), second_.assign(n_leavers, kTooSmall);
-        which_.assign(n_leavers, 0.0);
-        const std::vector<Column>& columns = crowd_.layout.table->columns;
+        size_t n_left_out = node_.left_out.size();
+        choices.assign(n_left_out, {});
+        best_.assign(n_left_out, kTooSmall), second_.assign(n_left_out, kTooSmall);
+        which_.assign(n_left_out, 0.0);
+        const std::vector<Column>& columns = node_.layout.table->columns;
         for (uint32_t at = 0; at < columns.size(); ++at) {
             has_categories_ |= columns[at].is_categorical;
             if (columns[at].is_categorical) continue;
@@ -48,7 +48,7 @@ public:
             collect(at);
             if (candidates_.size() > first) try_column(at, first);
         }
-        for (size_t k = 0; k < n_leavers; ++k) choices[k] = decide(k);
+        for (size_t k = 0; k < n_left_out; ++k) choices[k] = decide(k);
         for (uint32_t at = 0; at < columns.size(); ++at)
             if (columns[at].is_categorical) search_categories(at, choices, sets);
     }
@@ -61,7 +61,7 @@ private:
         double n_left;
         uint32_t column, code, next_code;
         bool missing_left, saw_missing;
-        uint32_t skipped;  // the leaver whose cut this is not, or UINT32_MAX
+        uint32_t skipped;  // the left-out row whose cut this is not, or UINT32_MAX
         bool has_exact = false;
         Slot exact{};  // sum of the targets on the left
     };
@@ -72,10 +72,10 @@ private:
     // the mean by one of its own.
     void center() {
         constexpr double kRounding = 1.0 / (int64_t{1} << 52);
-        mean_ = to_double(crowd_.totals.slots[0]) / n_;
+        mean_ = to_double(node_.totals.slots[0]) / n_;
         double spread = 0.0;
-        for (uint32_t row : crowd_.layout.rows) spread += std::fabs(value_of(row) - mean_);
-        for (uint32_t row : crowd_.leavers) {
+        for (uint32_t row : node_.layout.rows) spread += std::fabs(value_of(row) - mean_);
+        for (uint32_t row : node_.left_out) {
             own_.push_back(value_of(row) - mean_);
             farthest_ = std::max(farthest_, std::fabs(own_.back()));
         }
@@ -83,7 +83,7 @@ private:
         product_error_ = n_ * (error_ + 4 * kRounding * (spread + std::fabs(mean_)));
     }
 
-    // d^2 / (n_l n_r) as above, for a leaver on one side: d = base + factor z, scale = 1 / (n_l n_r); where a side would
+    // d^2 / (n_l n_r) as above, for a left-out row on one side: d = base + factor z, scale = 1 / (n_l n_r); where a side would
     // be too small the quality is kTooSmall.
     struct Variant {
         double factor, scale, shift;
@@ -108,20 +108,20 @@ private:
                 variant(n_left, n_left, n_right - 1)};
     }
 
-    // What every leaver reaches at least, by the winner.
+    // What every left-out row reaches at least, by the winner.
     void find_floor(const Split& winner) {
-        const Column& column = crowd_.layout.table->columns[winner.column];
+        const Column& column = node_.layout.table->columns[winner.column];
         auto is_left = [&](uint32_t row) {
             uint32_t code = column.code_of(row);
             return code == column.missing_code() ? winner.missing_left : code <= winner.code;
         };
         double sum = 0.0, n_left = 0.0;
-        for (uint32_t row : crowd_.layout.rows)
+        for (uint32_t row : node_.layout.rows)
             if (is_left(row)) sum += value_of(row) - mean_, n_left += 1.0;
         Formula f = formula_of(sum, n_left);
         double lowest = std::numeric_limits<double>::infinity();
         for (size_t k = 0; k < own_.size(); ++k)
-            lowest = std::min(lowest, f.quality(is_left(crowd_.leavers[k]), own_[k]));
+            lowest = std::min(lowest, f.quality(is_left(node_.left_out[k]), own_[k]));
         double off = product_error_ * std::sqrt(std::max(f.left.scale, f.right.scale));
         double root = std::sqrt(std::max(0.0, lowest)) * (1 - kSlack) - off;
         floor_ = root > 0.0 ? root * root : 0.0;
@@ -130,7 +130,7 @@ private:
     // Candidates ------------------------------------------------------------------------------
 
     void collect(uint32_t at) {
-        const Layout& layout = crowd_.layout;
+        const Layout& layout = node_.layout;
         const Column& column = layout.table->columns[at];
         if (layout.order_of[at] >= 0 && !has_missing(layout, at))
             column.codes.with([&](auto* codes) { collect_ordered(at, codes); });
@@ -140,7 +140,7 @@ private:
 
     template <class Code>
     void collect_ordered(uint32_t at, const Code* codes) {
-        const Layout& layout = crowd_.layout;
+        const Layout& layout = node_.layout;
         OrderView<Code> order{at, layout.order(at, 0, layout.n_rows), layout.class_bits, codes};
         const uint32_t* words = order.words.data();
         auto value = [&](size_t k) { return value_of(words[k] >> order.bits) - mean_; };
@@ -185,7 +185,7 @@ private:
     }
 
     void collect_listed(uint32_t at, const Column& column) {
-        CutLister<Stats>(crowd_.layout, at, target_, desk_.scratch, cuts_).run();
+        CutLister<Stats>(node_.layout, at, target_, scratch_.search, cuts_).run();
         for (size_t k = 0; k < cuts_.size(); ++k) {
             const Cut& cut = cuts_.cuts[k];
             const Slot& exact = *cuts_.slots(k, 1);
@@ -194,8 +194,8 @@ private:
             if (lane_bits(can_win(Lanes{} + std::fabs(sum), Lanes{} + n_left)) == 0) continue;
             uint32_t skipped = UINT32_MAX;
             if (is_no_cut(cuts_, cut, cut.code))
-                for (size_t each = 0; each < crowd_.leavers.size(); ++each)
-                    if (column.code_of(crowd_.leavers[each]) == cut.code)
+                for (size_t each = 0; each < node_.left_out.size(); ++each)
+                    if (column.code_of(node_.left_out[each]) == cut.code)
                         skipped = static_cast<uint32_t>(each);
             candidates_.push_back({sum, n_left, at, cut.code, cut.next_code, cut.missing_left,
                                    cuts_.n_missing != 0, skipped, true, exact});
@@ -204,13 +204,13 @@ private:
 
     // Trying candidates -----------------------------------------------------------------------
 
-    // All candidates of a column, from the first on, for all leavers.
+    // All candidates of a column, from the first on, for all left-out rows.
     void try_column(uint32_t at, size_t first) {
-        const Column& column = crowd_.layout.table->columns[at];
-        size_t n_leavers = own_.size();
-        codes_.resize(n_leavers), codes_with_missing_.resize(n_leavers);
-        for (size_t k = 0; k < n_leavers; ++k) {
-            uint32_t code = column.code_of(crowd_.leavers[k]);
+        const Column& column = node_.layout.table->columns[at];
+        size_t n_left_out = own_.size();
+        codes_.resize(n_left_out), codes_with_missing_.resize(n_left_out);
+        for (size_t k = 0; k < n_left_out; ++k) {
+            uint32_t code = column.code_of(node_.left_out[k]);
             codes_[k] = code;
             codes_with_missing_[k] = code == column.missing_code() ? -1.0 : code;
         }
@@ -229,8 +229,8 @@ private:
         if (skips)
             kept_best = best[candidate.skipped], kept_second = second[candidate.skipped],
             kept_which = which[candidate.skipped];
-        size_t n_leavers = own_.size();
-        for (size_t k = 0; k < n_leavers; ++k) {
+        size_t n_left_out = own_.size();
+        for (size_t k = 0; k < n_left_out; ++k) {
             bool is_left = codes[k] <= code;
             double d = f.base + own[k] * (is_left ? f.left.factor : f.right.factor);
             double quality = d * d * (is_left ? f.left.scale : f.right.scale) +
@@ -247,45 +247,45 @@ private:
 
     // Deciding --------------------------------------------------------------------------------
 
-    Choice decide(size_t leaver) {
-        if (best_[leaver] < 0.0) return {};
+    Choice decide(size_t place) {
+        if (best_[place] < 0.0) return {};
         is_known_ = false;
         double off = 2 * product_error_ * std::sqrt(largest_scale_) * (1 + kSlack);
-        double root = std::sqrt(best_[leaver]);
+        double root = std::sqrt(best_[place]);
         double reached = root * (1 - kSlack) - off;
-        bool is_clear = reached > 0.0 && second_[leaver] < reached * reached;
+        bool is_clear = reached > 0.0 && second_[place] < reached * reached;
         if (is_clear) {
-            Candidate& candidate = candidates_[static_cast<size_t>(which_[leaver])];
-            double quality = has_categories_ ? exact_quality(candidate, leaver) : best_[leaver];
+            Candidate& candidate = candidates_[static_cast<size_t>(which_[place])];
+            double quality = has_categories_ ? exact_quality(candidate, place) : best_[place];
             return make_choice(candidate, quality);
         }
         double least = reached > 0.0 ? reached * reached : 0.0;
-        return decide_exactly(leaver, least);
+        return decide_exactly(place, least);
     }
 
-    Choice decide_exactly(size_t leaver, double least) {
+    Choice decide_exactly(size_t place, double least) {
         Choice choice;
         const Candidate* chosen = nullptr;
         uint32_t column = UINT32_MAX, code = 0;
         for (size_t k = 0; k < candidates_.size(); ++k) {
             Candidate& candidate = candidates_[k];
-            if (candidate.skipped == leaver) continue;
+            if (candidate.skipped == place) continue;
             if (candidate.column != column) {
                 column = candidate.column;
-                code = crowd_.layout.table->columns[column].code_of(crowd_.leavers[leaver]);
+                code = node_.layout.table->columns[column].code_of(node_.left_out[place]);
             }
             Formula f = formula_of(candidate.sum, candidate.n_left);
             bool is_left = sends_left(candidate, code);
-            double quality = f.quality(is_left, own_[leaver]);
+            double quality = f.quality(is_left, own_[place]);
             if (quality < least || !(is_left ? f.left : f.right).is_legal()) continue;
-            quality = exact_quality(candidate, leaver);
+            quality = exact_quality(candidate, place);
             if (chosen == nullptr || quality > choice.quality)
                 choice = make_choice(candidate, quality), chosen = &candidate;
         }
         return choice;
     }
     bool sends_left(const Candidate& candidate, uint32_t code) const {
-        bool is_missing = code == crowd_.layout.table->columns[candidate.column].missing_code();
+        bool is_missing = code == node_.layout.table->columns[candidate.column].missing_code();
         return is_missing ? candidate.missing_left : code <= candidate.code;
     }
     static Choice make_choice(const Candidate& candidate, double quality) {
@@ -293,21 +293,21 @@ private:
                 0,       candidate.missing_left, candidate.saw_missing};
     }
 
-    // By the one function that decides. Of one leaver, equal sums have equal quality, on whichever side they stand.
-    double exact_quality(Candidate& candidate, size_t leaver) {
+    // By the one function that decides. Of one left-out row, equal sums have equal quality, on whichever side they stand.
+    double exact_quality(Candidate& candidate, size_t place) {
         if (!candidate.has_exact) add_up_column(candidate.column);
-        uint32_t row = crowd_.leavers[leaver];
-        const Column& column = crowd_.layout.table->columns[candidate.column];
+        uint32_t row = node_.left_out[place];
+        const Column& column = node_.layout.table->columns[candidate.column];
         bool is_left = sends_left(candidate, column.code_of(row));
-        Slot left = candidate.exact, right = crowd_.totals.slots[0] - left;
+        Slot left = candidate.exact, right = node_.totals.slots[0] - left;
         auto n_left = static_cast<int64_t>(candidate.n_left);
-        int64_t n_right = crowd_.totals.rows - n_left;
+        int64_t n_right = node_.totals.rows - n_left;
         (is_left ? left : right) -= target_.product(row);
         --(is_left ? n_left : n_right);
         bool is_same = is_known_ && ((n_left == known_rows_ && left == known_sum_) ||
                                      (n_right == known_rows_ && right == known_sum_));
         if (!is_same) {
-            ++desk_.work.split_evaluations;
+            ++scratch_.work.split_evaluations;
             known_quality_ = target_.quality({n_left, &left}, {n_right, &right}, {}, unused_);
         }
         is_known_ = true, known_rows_ = n_left, known_sum_ = left;
@@ -320,8 +320,8 @@ private:
                                   [&](const Candidate& each) { return each.column == at; });
         Slot sum{};
         double n_left = 0.0;
-        for (uint32_t word : crowd_.layout.order(at, 0, crowd_.layout.n_rows)) {
-            sum += target_.product(word >> crowd_.layout.class_bits);
+        for (uint32_t word : node_.layout.order(at, 0, node_.layout.n_rows)) {
+            sum += target_.product(word >> node_.layout.class_bits);
             n_left += 1.0;
             if (first->n_left != n_left) continue;
             first->exact = sum, first->has_exact = true;
@@ -332,20 +332,20 @@ private:
     // Categories ------------------------------------------------------------------------------
 
     void search_categories(uint32_t at, std::vector<Choice>& choices, ChoiceSets& sets) {
-        const Column& column = crowd_.layout.table->columns[at];
-        Scratch<Slot>& scratch = desk_.scratch;
+        const Column& column = node_.layout.table->columns[at];
+        Scratch<Slot>& scratch = scratch_.search;
         reserve_histogram(scratch, column.n_codes, 1);
-        for (uint32_t row : crowd_.layout.rows) {
+        for (uint32_t row : node_.layout.rows) {
             scratch.histogram.cells()[column.codes[row]] += target_.product(row);
             ++scratch.histogram_rows[column.codes[row]];
         }
         variances_.resize(choices.size());
         for (size_t k = 0; k < choices.size(); ++k) {
             // Without its allowance for chance, which asks for the variance, a set has not less quality.
-            Split found = search_without(at, column, crowd_.leavers[k], {});
+            Split found = search_without(at, column, node_.left_out[k], {});
             if (!found.exists() || !choices[k].is_beaten_by(found.quality, at)) continue;
-            if (seat_.rules->min_samples_category > 1) {
-                found = search_without(at, column, crowd_.leavers[k], variance_without(k));
+            if (member_.rules->min_samples_category > 1) {
+                found = search_without(at, column, node_.left_out[k], variance_without(k));
                 if (!choices[k].is_beaten_by(found.quality, at)) continue;
             }
             choices[k] = {found.quality,
@@ -361,50 +361,50 @@ private:
         clear_histogram(scratch, column.n_codes, 1);
     }
 
-    Scaled variance_without(size_t leaver) {
-        std::optional<Scaled>& variance = variances_[leaver];
+    Scaled variance_without(size_t place) {
+        std::optional<Scaled>& variance = variances_[place];
         if (!variance)
             variance =
-                describe_without(crowd_, crowd_.leavers[leaver], target_, desk_.scratch.scaled)
+                describe_without(node_, node_.left_out[place], target_, scratch_.search.scaled)
                     .description.variance;
         return *variance;
     }
 
     Split search_without(uint32_t at, const Column& column, uint32_t row, Scaled variance) {
-        Scratch<Slot>& scratch = desk_.scratch;
+        Scratch<Slot>& scratch = scratch_.search;
         uint32_t code = column.codes[row];
         Slot own = target_.product(row);
-        Stats::Totals totals = crowd_.totals;
+        Stats::Totals totals = node_.totals;
         totals.slots[0] -= own, --totals.rows;
         scratch.histogram.cells()[code] -= own, --scratch.histogram_rows[code];
         scratch.present.clear();
         for (uint32_t each = 0; each < column.n_codes; ++each)
             if (scratch.histogram_rows[each] != 0) scratch.present.push_back(each);
-        desk_.findings.reset();
+        scratch_.findings.reset();
         Stats::Context context;
-        NodeView<Stats> view{target_, *seat_.rules, totals, context, crowd_.layout.rows, 0, 0};
+        NodeView<Stats> view{target_, *member_.rules, totals, context, node_.layout.rows, 0, 0};
         view.variance = variance;
-        CategoricalScan<Stats>(view, at, column.n_codes, scratch, desk_.findings).run();
+        CategoricalScan<Stats>(view, at, column.n_codes, scratch, scratch_.findings).run();
         scratch.histogram.cells()[code] += own, ++scratch.histogram_rows[code];
-        return std::move(desk_.findings.best);
+        return std::move(scratch_.findings.best);
     }
 
-    const Crowd<Stats>& crowd_;
-    const Seat<Stats>& seat_;
-    Desk<Stats>& desk_;
+    const LeftOutNode<Stats>& node_;
+    const MemberContext<Stats>& member_;
+    WorkerScratch<Stats>& scratch_;
     const Stats& target_;
     double n_, smallest_ = 1.0;
-    double mean_ = 0.0, farthest_ = 0.0;  // of the target, of the leavers from it
+    double mean_ = 0.0, farthest_ = 0.0;  // of the target, of the left-out rows from it
     double error_ = 0.0, product_error_ = 0.0;  // of a sum A, of d
     double floor_ = 0.0, largest_scale_ = 0.0;
     bool has_categories_ = false;
-    std::vector<double> own_;  // z, per leaver
-    std::vector<std::optional<Scaled>> variances_;  // of the node without each leaver
+    std::vector<double> own_;  // z, per left-out row
+    std::vector<std::optional<Scaled>> variances_;  // of the node without each left-out row
     std::vector<Candidate> candidates_;  // in the order of the tie rule
     Cuts<Slot> cuts_;
-    std::vector<double> codes_, codes_with_missing_;  // of one column, per leaver
+    std::vector<double> codes_, codes_with_missing_;  // of one column, per left-out row
     std::vector<double> best_, second_,
-        which_;  // per leaver: qualities, and the number of the best
+        which_;  // per left-out row: qualities, and the number of the best
     bool is_known_ = false;
     int64_t known_rows_ = 0;
     Slot known_sum_{};

@@ -1,11 +1,11 @@
-// Where a leaver goes in its own tree, which has not seen it: a value that no other row of the node has lies between two
-// others, or goes as missing values do. The leaver's choice then says so for its own code too.
+// Where a left-out row goes in its own tree, which has not seen it: a value that no other row of the node has lies between two
+// others, or goes as missing values do. The left-out row's choice then says so for its own code too.
 #pragma once
 
 #include <map>
 
 #include "leave_one_out/column_groups.hpp"
-#include "leave_one_out/standing.hpp"
+#include "leave_one_out/without.hpp"
 
 namespace treefold {
 
@@ -50,7 +50,7 @@ inline void settle_between(const Column& column, const Presence& presence, size_
     choice.code = is_below ? code : below;
 }
 
-// weighs_more_left() tells whether of the rows that are not the leaver those on the left are at least as heavy.
+// weighs_more_left() tells whether of the rows that are not the left-out row those on the left are at least as heavy.
 template <class WeighsMoreLeft>
 void settle_own(const Column& column, const Presence& presence, uint32_t row, Choice& choice,
                 std::vector<uint64_t>& set, WeighsMoreLeft&& weighs_more_left) {
@@ -77,28 +77,29 @@ void settle_own(const Column& column, const Presence& presence, uint32_t row, Ch
     }
 }
 
-// What a leaver has chosen.
+// What a left-out row has chosen.
 struct Chosen {
     const Choice& choice;
     const std::vector<uint64_t>& set;
 };
 
-// Of the rows that are not the leaver, are those on the left at least as heavy?
+// Of the rows that are not the left-out row, are those on the left at least as heavy?
 template <class Stats>
-bool weighs_more_left(const Crowd<Stats>& crowd, const Stats& stats, const Absence<Stats>& absence,
-                      uint32_t row, const Chosen& chosen, Desk<Stats>& desk) {
-    const Column& column = crowd.layout.table->columns[chosen.choice.column];
+bool weighs_more_left(const LeftOutNode<Stats>& node, const Stats& stats,
+                      const SumsWithout<Stats>& sums_without_row, uint32_t row,
+                      const Chosen& chosen, WorkerScratch<Stats>& mine) {
+    const Column& column = node.layout.table->columns[chosen.choice.column];
     std::vector<typename Stats::Slot> left(stats.width()), right(stats.width());
     int64_t rows_left = 0;
-    for (uint32_t each : crowd.layout.rows) {
+    for (uint32_t each : node.layout.rows) {
         if (each == row || !sends_left(chosen.choice, chosen.set, column, each)) continue;
         stats.add(each, left.data());
         ++rows_left;
     }
-    subtract(absence.totals.slots, left, right);
+    subtract(sums_without_row.totals.slots, left, right);
     return !stats.is_lighter({rows_left, left.data()},
-                             {absence.totals.rows - rows_left, right.data()}, absence.context,
-                             desk.scratch.scaled);
+                             {sums_without_row.totals.rows - rows_left, right.data()},
+                             sums_without_row.context, mine.search.scaled);
 }
 
 }  // namespace treefold

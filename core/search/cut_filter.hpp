@@ -3,13 +3,13 @@
 //
 //   lane        a column; a row's codes stand side by side (Plan::few_codes)
 //   cut         after a code, where columns have few; else after the code of a row. Rows with codes up to it go left
-//   searcher    who looks for a cut: a node of a single tree, or a share of a group (family/slots.hpp says which rows count for it)
+//   searcher    who looks for a cut: a node of a single tree, or a share of a group (family/slot_numbers.hpp says which rows count for it)
 //   quality     (A n_r + B n_l) / (n_l n_r), where A and B sum the squared class counts of either side: whole numbers
 //               that float32 holds for up to kFilteredRows rows, divided in float32
 //
-// What remains is searched exactly. Rows stand by label and slot, so that what a slot adds is the difference of two running sums. (Ten
-// folds one at a time, against cuts after the rows of nodes of up to 63 and leaves of one row: Connect-4 1.6 times as fast a growth, Internet
-// Ads 1.45, Letter 1.3; together: 1.55, 1.4, 1.2.)
+// What remains is searched exactly. Rows stand by label and slot, so that what a slot adds is the difference of two running
+// sums. (Ten folds one at a time, against cuts after the rows of nodes of up to 63 and leaves of one row: Connect-4 1.6
+// times as fast a growth, Internet Ads 1.45, Letter 1.3; together: 1.55, 1.4, 1.2.)
 #pragma once
 
 #include <array>

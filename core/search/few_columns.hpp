@@ -7,9 +7,9 @@
 //   MeanCells    sums of short numbers with their rows
 //   SlotCells    the slots of any statistics with their rows: real weights, wide numbers
 //
-// Cells find the cuts of numeric columns by a filter, if they have one for the criterion; all else is decided by the exact scans of
-// the same lines. In a small node a bit per code tells which lines are in use, so that nothing is cleared or read in vain.
-// (100,000 x 20 columns of 32 values: 4 times the exact scan of one column at a time.)
+// Cells find the cuts of numeric columns by a filter, if they have one for the criterion; all else is decided by the exact
+// scans of the same lines. In a small node a bit per code tells which lines are in use, so that nothing is cleared or read
+// in vain. (100,000 x 20 columns of 32 values: 4 times the exact scan of one column at a time.)
 //
 // A large node keeps its histograms: of its two children only the smaller is counted, the other is the difference.
 #pragma once

@@ -1,5 +1,5 @@
-// Filters: scans in floating point that leave out what surely cannot win; what survives is decided by the exact quality. Each is
-// proved for one criterion of one kind of statistics, and serves no other:
+// Filters: scans in floating point that leave out what surely cannot win; what survives is decided by the exact quality.
+// Each is proved for one criterion of one kind of statistics, and serves no other:
 //
 //   gini, two classes     whole numbers in float64 (class_filter.hpp); a block of rows is skipped if no corner can win
 //   gini, more classes    whole numbers in float64, the quality of a cut in O(1)

@@ -1,6 +1,7 @@
 // Cells of means (few_columns.hpp): the sum of the numbers of one code's rows, exactly, and how many these are.
 //
-// A product of at most 62 bits is added in two halves, so that a cell is one vector and one addition, and no sum of 2^31 rows overflows.
+// A product of at most 62 bits is added in two halves, so that a cell is one vector and one addition, and no sum of 2^31
+// rows overflows.
 #pragma once
 
 #include "search/float_categories.hpp"

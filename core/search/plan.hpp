@@ -1,7 +1,7 @@
 // Which search serves which column in which node: decided here, once, from data.
 //
-// All searches find the same split; they differ in what they cost. What a column is searched by as long as a tree grows stands in the
-// plan; what depends on a node's rows is decided by its functions.
+// All searches find the same split; they differ in what they cost. What a column is searched by as long as a tree grows
+// stands in the plan; what depends on a node's rows is decided by its functions.
 #pragma once
 
 #include <array>
@@ -91,8 +91,8 @@ struct Plan {
     Way way_of(uint32_t at, size_t n_rows) const;
     // Columns of few codes, if there is neither a kept histogram nor a filter of cuts.
     static Way way_of_few(size_t n_rows);
-    // The k-th of these, for members that go on together: so many rows count, under so many different labels. has_missing(): does
-    // the node have missing values there?
+    // The k-th of these, for members that go on together: so many rows count, under so many different labels.
+    // has_missing(): does the node have missing values there?
     template <class HasMissing>
     Way way_of_shared_few(size_t k, size_t n_rows, size_t n_labels,
                           HasMissing&& has_missing) const {
@@ -101,8 +101,8 @@ struct Plan {
         return is_sorted && !has_missing() ? Way::shared_sort : Way::shared_histogram;
     }
 
-    // Is a node of so many rows large enough to keep its histograms? Then reading them costs less than counting. n_cells: per line, as
-    // numbers of four bytes.
+    // Is a node of so many rows large enough to keep its histograms? Then reading them costs less than counting. n_cells:
+    // per line, as numbers of four bytes.
     bool keeps_histograms(size_t n_rows, size_t n_cells, size_t n_unkept_rows) const {
         size_t n_few = few_columns.size();
         return n_few != 0 && n_rows > n_unkept_rows &&
@@ -115,8 +115,8 @@ private:
     static bool has_few_rows(size_t n_codes, size_t n_rows, size_t n_labels);
 };
 
-// Of columns with more codes most are not there in a node, and it pays to ask for each; of fewer, nobody could foresee the answer.
-// (Ten folds together: Pen Digits 1.2 times as fast as if nobody asked, Letter 1.06 times as if everybody did.)
+// Of columns with more codes most are not there in a node, and it pays to ask for each; of fewer, nobody could foresee the
+// answer. (Ten folds together: Pen Digits 1.2 times as fast as if nobody asked, Letter 1.06 times as if everybody did.)
 inline constexpr size_t kDenseCodes = 32;
 
 struct PlanWishes {
@@ -140,8 +140,8 @@ private:
     CodeLines lines_;  // unless the table has them
 };
 
-// Of one member: what is the largest node that is searched all columns at once, row by row? 0, 2, 3 or kComparedRows. compares: are rows
-// of this member's statistics compared with each other?
+// Of one member: what is the largest node that is searched all columns at once, row by row? 0, 2, 3 or kComparedRows.
+// compares: are rows of this member's statistics compared with each other?
 size_t most_rows_at_once(const Table& table, const Rules& rules, bool compares);
 // Which of these ways a node of so many rows takes.
 inline Way way_of_rows(size_t n_rows, size_t most_at_once) {

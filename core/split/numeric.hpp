@@ -5,7 +5,7 @@
 
 namespace treefold {
 
-// add_missing(...) first, then for each value next_value(code) and additions to left(), then finish().
+// Additions to missing() first, then for each value next_value(code) and additions to left(), then finish().
 // This is the scan that decides; the filters of search/ only leave out what cannot win.
 template <class Stats>
 class NumericScan {

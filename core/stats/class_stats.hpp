@@ -77,8 +77,8 @@ public:
         context.exponent = exponent;
         if (counts_rows() && criterion == Criterion::gini) return context;
         if (!multipliers.empty()) {
-            // The exponent of the heaviest class; the sum of those that are present has at most their logarithm more. Not of all
-            // classes: a fold's tree knows of more than the tree of its rows alone.
+            // The exponent of the heaviest class; the sum of those that are present has at most their logarithm more. Not
+            // of all classes: a fold's tree knows of more than the tree of its rows alone.
             int64_t highest = INT64_MIN, n_present = 0;
             for (size_t k = 0; k < width(); ++k) {
                 if (totals.slots[k] == Slot(0)) continue;

@@ -1,11 +1,12 @@
 // How good a split of classes is, from integers: exact until the one rounding at the end, and the
 // same whatever the order of the classes.
 //
-// Class weights arrive as integers x_c of at most 61 bits in sum (stats.hpp brings them there). A common factor
+// Class weights arrive as integers x_c of at most 61 bits in sum (grow/make_stats.hpp brings them there). A common factor
 // of a power of two changes no comparison, so the grid they stand on does not matter.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 namespace treefold {
 
 enum class Criterion : uint8_t { gini, entropy, gain_ratio, squared_error };
+inline constexpr std::array kCriterionNames{"gini", "entropy", "gain_ratio", "squared_error"};
 
 // log2 in fixed point, 57 bits after the point, by repeated squaring: integers only, so every build
 // and CPU gives the same bits, and log2(2x) is exactly log2(x) + 1.

@@ -4,9 +4,9 @@
 //   line     the cells of one code of one column
 //   layout   where lines stand: that of code c of column k begins at starts[k] + c * step
 //
-// Lines of columns may stand one column after another, or those of eight columns side by side ([code][8 columns]); to fill, subtract and
-// merge is the same. Cells are integers, so a histogram is the same whatever the order of its rows, and that of a
-// node less that of one child is that of the other.
+// Lines of columns may stand one column after another, or those of eight columns side by side ([code][8 columns]); to fill,
+// subtract and merge is the same. Cells are integers, so a histogram is the same whatever the order of its rows, and that
+// of a node less that of one child is that of the other.
 #pragma once
 
 #include <algorithm>
@@ -50,9 +50,10 @@ struct CellBlock {
 
 // Where the lines of a block of columns stand.
 //
-// The offsets of sixteen rows are computed in vectors and read back from memory. One that comes straight out of a vector register makes
-// some processors wait at every addition (one host with AMD EPYC 9004: 4 to 8 ns an addition instead of 0.4, so that Mushroom's
-// trees grow five times as fast; on others, and against one row at a time, additions are 1.2 to 1.6 times as fast).
+// The offsets of sixteen rows are computed in vectors and read back from memory. One that comes straight out of a vector
+// register makes some processors wait at every addition (one host with AMD EPYC 9004: 4 to 8 ns an addition instead of 0.4,
+// so that Mushroom's trees grow five times as fast; on others, and against one row at a time, additions are 1.2 to 1.6
+// times as fast).
 class HistogramLayout {
 public:
     HistogramLayout() = default;
@@ -149,8 +150,8 @@ public:
     // What they hold is written before it is read.
     void resize(size_t size) { cells_.resize(size); }
 
-    // Adds rows to the lines from the cell `first` on, where the layout begins. add_of(i) tells how a cell takes what row i adds:
-    // add(Cell*).
+    // Adds rows to the lines from the cell `first` on, where the layout begins. add_of(i) tells how a cell takes what row i
+    // adds: add(Cell*).
     template <class RowAt, class BaseAt, class AddOf>
     void fill(size_t first, const HistogramLayout& layout, CodeRows codes, size_t n_rows,
               RowAt&& row_at, BaseAt&& base_at, AddOf&& add_of) {

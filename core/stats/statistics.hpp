@@ -1,9 +1,9 @@
 // What a node adds up, as exact integers, and what is told from it: the interface of all kinds of statistics.
 //
-// Statistics give a row's contribution to a few *slots* (one per class; or the sum and the weight), and decide from the slots of
-// two sides how good a split is. Slots are integers, so sums over rows are exact: they can be added and subtracted in
-// any order, between siblings, folds, pages and workers. Search and growth know no more of them than what stands here; ClassStats
-// and MeanStats are the kinds that trees are grown with.
+// Statistics give a row's contribution to a few *slots* (one per class; or the sum and the weight), and decide from the
+// slots of two sides how good a split is. Slots are integers, so sums over rows are exact: they can be added and subtracted
+// in any order, between siblings, folds, pages and workers. Search and growth know no more of them than what stands here;
+// ClassStats and MeanStats are the kinds that trees are grown with.
 #pragma once
 
 #include <bit>

@@ -214,7 +214,7 @@ class Tree:
     value: NDArray[np.float64]  # (node_count, max(n_classes, 1)): class fractions, or the mean
     n_categories: NDArray[np.int32]  # per column, 0 = numeric
     # Categorical splits: category c goes left if bit c of the node's words is set. Categories
-    # unknown or absent from the node already stand on the side of missing.
+    # that the node does not have already stand where unknown ones go.
     category_begin: NDArray[np.int64]  # (node_count + 1): offsets into category_words
     category_words: NDArray[np.uint64]
 
@@ -260,10 +260,10 @@ class Tree:
     def add_up(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         """(node_count, n_statistics): what each node and all nodes below it have."""
 
-def count_right(
-    exams: list[tuple[Tree, NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int32]]]],
+def count_correct(
+    requests: list[tuple[Tree, NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int32]]]],
     n_threads: int,
 ) -> list[NDArray[np.float64]]:
-    """How many rows the trees of some cells predict rightly, (n_cells, n_tests) of each exam.
-    exams: a full tree, cells as in `Tree.replay_sums`, and of each test the leaves of the full tree
+    """How many rows the trees of some cells predict rightly, (n_cells, n_tests) of each
+    request: a full tree, cells as in `Tree.replay_sums`, and of each test the leaves of the full tree
     where its rows end, and their classes."""

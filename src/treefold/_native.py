@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         answer_family,
         build,
         can_search_together,
-        count_right,
+        count_correct,
         count_strata,
         draw_bag,
         grow,
@@ -41,7 +41,7 @@ else:
     build, grow, grow_family = _chosen.build, _chosen.grow, _chosen.grow_family
     leave_one_out, read_lines = _chosen.leave_one_out, _chosen.read_lines
     answer_family, draw_bag = _chosen.answer_family, _chosen.draw_bag
-    count_right, count_strata = _chosen.count_right, _chosen.count_strata
+    count_correct, count_strata = _chosen.count_correct, _chosen.count_strata
     can_search_together = _chosen.can_search_together
 
 __all__ = ["Rules", "Source", "Table", "Tree"]
@@ -49,7 +49,7 @@ __all__ += [
     "answer_family",
     "build",
     "can_search_together",
-    "count_right",
+    "count_correct",
     "count_strata",
     "draw_bag",
     "grow",

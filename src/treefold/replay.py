@@ -101,7 +101,7 @@ def count_right(exams: Sequence[Exam], n_threads: int = 1) -> list[NDArray[np.fl
 
     All trees and tests in one call are spread over the threads; tests of one tree share its cells.
     """
-    return _native.count_right(
+    return _native.count_correct(
         [
             (
                 exam.tree,

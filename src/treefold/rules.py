@@ -1,7 +1,8 @@
 """Parameters of the estimators -> the rules by which one tree grows.
 
 Parameters mean what they mean in scikit-learn: whole numbers count rows or columns, fractions are
-shares of them. Everything is checked here, before any data is touched; the core checks nothing.
+shares of them. Everything is checked here, before any data is touched: the core takes rules as
+they are.
 """
 
 import math

@@ -13,14 +13,14 @@ namespace treefold {
 
 // What has grown of a family, as trees or as answers, and what that took.
 template <class Sink>
-struct Harvest {
+struct GrowResult {
     std::vector<std::unique_ptr<Sink>> sinks;  // by member
     Work work;
 };
 
 template <class Sink, class Stats>
-Harvest<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
-                           const std::vector<const Stats*>& stats_of_members, Workers& workers);
+GrowResult<Sink> grow_members(const Table& table, const TargetView& view, Family& family,
+                              const std::vector<const Stats*>& stats_of_members, Workers& workers);
 
 template <class Stats>
 Left leave_each(const Table& table, const TargetView& view, Member& member, const Stats& stats,

@@ -34,7 +34,7 @@ void add_each(const Stats& stats, std::span<const uint32_t> rows, LineOf&& line_
 
 // Used for column after column.
 template <class Stats>
-class Cells {
+class BinSums {
 public:
     using Slot = typename Stats::Slot;
 
@@ -85,7 +85,7 @@ private:
         return !group.kept.empty() && group.layout.few_of[at] >= 0 &&
                n_codes * width_ * group.patterns.size() < group.n_rows();
     }
-    // What the group has kept of a column tells what is in the cells; rows only find theirs. (kept.hpp has the
+    // What the group has kept of a column tells what is in the cells; rows only find theirs. (group_histograms.hpp has the
     // gain.)
     void look_up(Group<Stats>& group, uint32_t at, const Bins& bins) {
         const Layout& layout = group.layout;

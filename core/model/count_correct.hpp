@@ -13,19 +13,20 @@ namespace treefold {
 void add_up(const Tree& tree, std::span<double> lines);
 
 // Rows by the leaf of the full tree where they end, and their classes.
-struct ExamRows {
+struct TestRows {
     std::span<const int64_t> leaves;
     std::span<const int32_t> classes;
 };
 
 // The trees of some cells of one full tree are to be tested, on one set of rows after the other.
-struct Exam {
+struct CountRequest {
     const Tree* tree;
     std::span<const Cell> cells;
-    std::vector<ExamRows> tests;
+    std::vector<TestRows> tests;
 };
 
-// (cell, test) of each exam: how many rows are predicted rightly.
-std::vector<std::vector<double>> count_right(std::span<const Exam> exams, Workers& workers);
+// (cell, test) of each request: how many rows are predicted rightly.
+std::vector<std::vector<double>> count_correct(std::span<const CountRequest> requests,
+                                               Workers& workers);
 
 }  // namespace treefold

@@ -1,4 +1,4 @@
-#include "model/exam.hpp"
+#include "model/count_correct.hpp"
 
 #include <algorithm>
 
@@ -31,13 +31,13 @@ std::vector<uint32_t> find_answers(const Tree& tree) {
 }
 
 // (node, test): the rows that reach the node and would be predicted rightly there.
-std::vector<double> count_right_at_nodes(const Exam& exam) {
-    const Tree& tree = *exam.tree;
-    size_t width = tree.n_values(), n_tests = exam.tests.size();
+std::vector<double> count_correct_at_nodes(const CountRequest& request) {
+    const Tree& tree = *request.tree;
+    size_t width = tree.n_values(), n_tests = request.tests.size();
     std::vector<uint32_t> answers = find_answers(tree), reached;
     std::vector<double> right(tree.size() * n_tests);
     for (size_t test = 0; test < n_tests; ++test) {
-        const ExamRows& rows = exam.tests[test];
+        const TestRows& rows = request.tests[test];
         reached.assign(tree.size() * width, 0);
         for (size_t row = 0; row < rows.leaves.size(); ++row)
             ++reached[static_cast<size_t>(rows.leaves[row]) * width +
@@ -53,20 +53,21 @@ std::vector<double> count_right_at_nodes(const Exam& exam) {
 
 void add_up(const Tree& tree, std::span<double> lines) { add_up_lines(tree, lines); }
 
-// An exam each, or all on one after the other if they are few.
-std::vector<std::vector<double>> count_right(std::span<const Exam> exams, Workers& workers) {
-    std::vector<std::vector<double>> right(exams.size());
-    auto hold = [&](size_t exam, Workers& own) {
-        const Exam& held = exams[exam];
-        right[exam] = replay_sums(*held.tree, held.cells, count_right_at_nodes(held), own);
+// An request each, or all on one after the other if they are few.
+std::vector<std::vector<double>> count_correct(std::span<const CountRequest> requests,
+                                               Workers& workers) {
+    std::vector<std::vector<double>> right(requests.size());
+    auto hold = [&](size_t request, Workers& own) {
+        const CountRequest& held = requests[request];
+        right[request] = replay_sums(*held.tree, held.cells, count_correct_at_nodes(held), own);
     };
-    if (exams.size() < static_cast<size_t>(workers.size())) {
-        for (size_t exam = 0; exam < exams.size(); ++exam) hold(exam, workers);
+    if (requests.size() < static_cast<size_t>(workers.size())) {
+        for (size_t request = 0; request < requests.size(); ++request) hold(request, workers);
         return right;
     }
-    workers.for_each(exams.size(), [&](size_t exam, int) {
+    workers.for_each(requests.size(), [&](size_t request, int) {
         Workers alone(1, nullptr);
-        hold(exam, alone);
+        hold(request, alone);
     });
     return right;
 }

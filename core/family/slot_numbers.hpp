@@ -4,9 +4,9 @@
 //   the next slot          everybody
 //   further slots          the other patterns
 //
-// What counts for a lane is then all rows without its own slot, which is one subtraction of vectors for all lanes. Where hardly any
-// pattern lacks a single lane (the inner folds of a nested cross-validation lack pairs of strata) the slots of lanes
-// are left out. A single lane needs one slot only.
+// What counts for a lane is then all rows without its own slot, which is one subtraction of vectors for all lanes. Where
+// hardly any pattern lacks a single lane (the inner folds of a nested cross-validation lack pairs of strata) the slots of
+// lanes are left out. A single lane needs one slot only.
 #pragma once
 
 #include "family/patterns.hpp"
@@ -64,7 +64,7 @@ private:
     std::vector<uint32_t> of_;  // per pattern
 };
 
-// What a group keeps of its rows: (column, code, class, slot) of the few-valued columns, or nothing (kept.hpp).
+// What a group keeps of its rows: (column, code, class, slot) of the few-valued columns, or nothing (group_histograms.hpp).
 struct GroupHistogram {
     SlotNumbers slots;  // of all shares
     Histogram<uint32_t> counts;

@@ -1,4 +1,4 @@
-// The shares of a group that are searched together, one lane each. Their rows are counted in slots (slots.hpp).
+// The shares of a group that are searched together, one lane each. Their rows are counted in slots (slot_numbers.hpp).
 #pragma once
 
 #include <cstring>
@@ -9,9 +9,9 @@
 
 namespace treefold {
 
-// What bounds and scans of many lanes are computed in. In groups of up to 4,096 rows counts, their squares and the sums of those
-// are whole numbers that float32 holds, so that eight lanes go in a vector (ten folds together: Pen Digits 1.1 times as
-// fast, Letter 1.15); of larger groups four, in float64.
+// What bounds and scans of many lanes are computed in. In groups of up to 4,096 rows counts, their squares and the sums of
+// those are whole numbers that float32 holds, so that eight lanes go in a vector (ten folds together: Pen Digits 1.1 times
+// as fast, Letter 1.15); of larger groups four, in float64.
 template <class Vector>
 struct VectorTraits;
 template <>
@@ -50,7 +50,7 @@ private:
 };
 
 template <class Stats>
-class Crew {
+class LaneMembers {
 public:
     const Group<Stats>* group = nullptr;
     std::vector<size_t> shares;  // lane -> share

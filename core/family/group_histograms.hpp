@@ -1,9 +1,11 @@
-// Histograms that groups keep, as large nodes of single trees do (search/few_columns.hpp): rows by column, code, class and slot.
+// Histograms that groups keep, as large nodes of single trees do (search/few_columns.hpp): rows by column, code, class and
+// slot.
 //
 // Of the children of a fork only the rows of the smaller side are counted. The larger side takes what remains, and each
 // child finds its slots in those of the parent: a row that goes one way for all has the parent's pattern there, without
-// those who do not go on. Rows that go both ways are moved one by one. What is left of a single share is the histogram that the node of a single tree keeps. (Ten folds together, one thread: Internet Ads 1.75
-// times as fast, Mushroom 1.15, Connect-4 and Adult 1.04.)
+// those who do not go on. Rows that go both ways are moved one by one. What is left of a single share is the histogram that
+// the node of a single tree keeps. (Ten folds together, one thread: Internet Ads 1.75 times as fast, Mushroom 1.15,
+// Connect-4 and Adult 1.04.)
 #pragma once
 
 #include <numeric>
@@ -13,13 +15,15 @@
 namespace treefold {
 
 template <class Stats>
-class Keeper {
+class GroupHistograms {
 public:
     static constexpr bool kServes = Stats::kCounts;
 
-    explicit Keeper(Workshop<Stats>& shop) : shop_(shop), tools_(shop.desks.size()) {}
+    explicit GroupHistograms(Growth<Stats>& growth)
+        : growth_(growth), tools_(growth.scratches.size()) {}
 
-    // Counts the rows of a group whose shares all have kernels, in these slots, if it is large enough and has inherited nothing.
+    // Counts the rows of a group whose shares all have kernels, in these slots, if it is large enough and has inherited
+    // nothing.
     void keep(Group<Stats>& group, const SlotNumbers& slots, int worker) {
         if (!group.kept.empty()) return;
         Shape shape = shape_of(group);
@@ -30,11 +34,11 @@ public:
         rows.list(
             group, group.n_rows(), [](size_t i) { return i; }, slots.n_slots(),
             [&](uint32_t pattern) { return slots.of(pattern); });
-        shop_.for_few_columns(group.n_rows(), [&](size_t first, size_t last) {
+        growth_.for_few_columns(group.n_rows(), [&](size_t first, size_t last) {
             count(shape, rows, first, last, group.kept.counts, 1);
         });
         group.bytes = Metered();  // off the meter first, or the layout would count twice
-        group.bytes = Metered(shop_.meter, group.nbytes());
+        group.bytes = Metered(growth_.meter, group.nbytes());
     }
 
     // Gives the children of a fork what is worth keeping of the parent's.
@@ -60,7 +64,7 @@ public:
             divide_moved(parent, shape, larger, smaller, tools);
         else
             take_away_moved(parent, shape, larger, tools);
-        shop_.desk(worker).work.histograms_handed_on += keeps_smaller ? 2 : 1;
+        growth_.scratch(worker).work.histograms_handed_on += keeps_smaller ? 2 : 1;
     }
 
     // What a group has kept of one share with so many rows, as the node of a single tree keeps it; empty if it is too small.
@@ -158,7 +162,7 @@ private:
     };
 
     Shape shape_of(const Group<Stats>& group) const {
-        return {shop_.plan, group.shares[0].seat->stats->width(), shop_.n_unkept_rows};
+        return {growth_.plan, group.shares[0].member->stats->width(), growth_.n_unkept_rows};
     }
     static SlotNumbers number_slots(const Patterns& patterns) {
         ShareSet everybody(patterns.n_members());
@@ -243,7 +247,7 @@ private:
         template <class PlaceOf, class SlotOf>
         void list(const Group<Stats>& group, size_t n, PlaceOf&& place_of, size_t n_slots_there,
                   SlotOf&& slot_of) {
-            const int32_t* classes = group.shares[0].seat->stats->classes.data();
+            const int32_t* classes = group.shares[0].member->stats->classes.data();
             const uint32_t *row_at = group.layout.rows.data(),
                            *pattern_of = group.pattern_of.data();
             n_slots = n_slots_there;
@@ -279,7 +283,7 @@ private:
         rows.list(
             parent, moves.places.size(), [&](size_t i) { return moves.places[i]; }, slots.n_slots(),
             [&](uint32_t pattern) { return slots.of(pattern); });
-        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
+        growth_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
             count(shape, rows, first, last, moved, 1);
             size_t begin = shape.n_lines(first), end = shape.n_lines(last);
             larger.inherit(parent.kept.counts.cells(), begin, end);
@@ -299,7 +303,7 @@ private:
         rows.list(
             parent, moves.places.size(), [&](size_t i) { return moves.places[i]; },
             larger.kept.slots.n_slots(), [&](uint32_t pattern) { return larger.slot_of[pattern]; });
-        shop_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
+        growth_.for_few_columns(moves.n_rows(), [&](size_t first, size_t last) {
             larger.inherit(parent.kept.counts.cells(), shape.n_lines(first), shape.n_lines(last));
             count(shape, rows, first, last, larger.kept.counts, UINT32_MAX);  // one less
             mend(parent, larger.kept, moves.in_larger, first, last);
@@ -311,8 +315,8 @@ private:
                Histogram<uint32_t>& histogram, uint32_t added) const {
         size_t n_cells = shape.n_classes * counted.n_slots;
         histogram.fill_alike(
-            shop_.plan.few_starts[first] * n_cells, shop_.plan.few_layout(first, last, n_cells),
-            shop_.plan.few_codes_from(first), counted.rows.size(),
+            growth_.plan.few_starts[first] * n_cells, growth_.plan.few_layout(first, last, n_cells),
+            growth_.plan.few_codes_from(first), counted.rows.size(),
             [at = counted.rows.data()](size_t i) -> size_t { return at[i]; },
             [at = counted.offsets.data()](size_t i) { return at[i]; },
             [added](uint32_t* cell) { *cell += added; });
@@ -320,9 +324,9 @@ private:
 
     void mend(const Group<Stats>& parent, GroupHistogram& child, std::span<const Move> moves,
               size_t first, size_t last) const {
-        const Stats& stats = *parent.shares[0].seat->stats;
+        const Stats& stats = *parent.shares[0].member->stats;
         size_t n_slots = child.slots.n_slots(), n_cells = stats.width() * n_slots;
-        HistogramLayout layout = shop_.plan.few_layout(first, last, n_cells);
+        HistogramLayout layout = growth_.plan.few_layout(first, last, n_cells);
         for (const Move& move : moves) {
             if (move.from == move.to) continue;
             uint32_t row = parent.layout.rows[move.place];
@@ -330,8 +334,8 @@ private:
             auto add = [&](uint32_t pattern, uint32_t count) {
                 if (pattern == Patterns::kNone) return;
                 child.counts.fill_alike(
-                    shop_.plan.few_starts[first] * n_cells, layout,
-                    shop_.plan.few_codes_from(first), 1, [row](size_t) -> size_t { return row; },
+                    growth_.plan.few_starts[first] * n_cells, layout,
+                    growth_.plan.few_codes_from(first), 1, [row](size_t) -> size_t { return row; },
                     [base = static_cast<uint32_t>(line) + child.slots.of(pattern)](size_t) {
                         return base;
                     },
@@ -342,7 +346,7 @@ private:
         }
     }
 
-    Workshop<Stats>& shop_;
+    Growth<Stats>& growth_;
     std::vector<Tools> tools_;
 };
 

@@ -1,17 +1,17 @@
 // Leave-one-out: a node, and the rows that are left out one at a time.
 //
-//   leaver   a row of the node that asks the tree that is grown without it: a member of the family of n trees
-//   crowd    a node with all its rows, and the leavers whose trees agree so far that these rows are here; for each
-//            leaver the node lacks its own row
-//   kind     rows that add the same to a node's statistics: to leave out either is the same
-//   choice   what the node's split is without a leaver: the rows that go left, its own among them or not
+//   left-out row   a row that asks the tree that is grown without it: a member of the family of n trees
+//   node           with all its rows, and the left-out rows whose trees agree so far that these rows are here; for each of
+//                  them the node lacks that row
+//   kind           rows that add the same to a node's statistics: to leave out either is the same
+//   choice         what the node's split is without one row: the rows that go left, that row among them or not
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
-#include "grow/workshop.hpp"
+#include "grow/growth.hpp"
 
 namespace treefold {
 
@@ -45,19 +45,19 @@ Kinds sort_into_kinds(const Stats& stats, std::span<const double> weights,
 }
 
 template <class Stats>
-struct Crowd {
+struct LeftOutNode {
     Layout layout;
     typename Stats::Totals totals;
-    std::vector<uint32_t> leavers;  // ascending
+    std::vector<uint32_t> left_out;  // ascending
     int64_t depth = 0;
     uint64_t key = 0;
-    bool is_apart = false;  // its only leaver is not among its rows
+    bool is_apart = false;  // its only left-out row is not among its rows
     Metered bytes;
 
     size_t n_rows() const { return layout.rows.size(); }
 };
 
-// Codes up to `code` go left, or the categories of `set`; a leaver's own code has been put where the leaver goes.
+// Codes up to `code` go left, or the categories of `set`; the code of the left-out row has been put where it goes.
 struct Choice {
     double quality = -std::numeric_limits<double>::infinity();
     uint32_t column = UINT32_MAX;
