@@ -1,4 +1,4 @@
-"""The rooms of the core stand in the order of the data: a file uses its own room and those above it."""
+"""The rooms of the core stand in the order of the data: a file uses only those above its own."""
 
 import re
 from pathlib import Path

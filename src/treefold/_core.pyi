@@ -261,9 +261,11 @@ class Tree:
         """(node_count, n_statistics): what each node and all nodes below it have."""
 
 def count_correct(
-    requests: list[tuple[Tree, NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int32]]]],
+    requests: list[
+        tuple[Tree, NDArray[np.float64], list[NDArray[np.int64]], list[NDArray[np.int32]]]
+    ],
     n_threads: int,
 ) -> list[NDArray[np.float64]]:
     """How many rows the trees of some cells predict rightly, (n_cells, n_tests) of each
-    request: a full tree, cells as in `Tree.replay_sums`, and of each test the leaves of the full tree
-    where its rows end, and their classes."""
+    request: a full tree, cells as in `Tree.replay_sums`, and of each test the leaves of the full
+    tree where its rows end, and their classes."""
