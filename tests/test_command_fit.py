@@ -192,7 +192,7 @@ def test_dates_are_days_and_text_is_categories(tmp_path: Path) -> None:
     path = write(tmp_path / "days.csv", "day,letter,age", *labelled)
     out = fit(path, "age", "--cv", 4).out
     assert "day <= 2024-0" in out
-    assert "2 used, 1 of them categories" in out
+    assert "2 used, 1 of them categorical" in out
 
 
 def test_identifiers_and_constants_are_left_out_with_a_word(tmp_path: Path) -> None:
@@ -248,6 +248,29 @@ def test_few_rows_per_category_give_a_hint(tmp_path: Path, n_each: int, is_said:
         "rows may have others. The rarest go together. Without: --drop 'the name'"
     )
     assert hints == ([expected] if is_said else [])
+
+
+def test_several_columns_of_few_rows_per_category_give_one_hint(tmp_path: Path) -> None:
+    rows = np.arange(270)
+    names = {name: [f"{name}{row // n}" for row in rows] for name, n in (("a", 9), ("b", 3))}
+    csv.write_csv(pa.table({**names, "x": np.sin(rows), "y": rows % 2}), tmp_path / "data.csv")
+    hints = fit_json(tmp_path / "data.csv", "y", "--cv", 3)["hints"]
+    assert hints == [
+        "'a' and 'b' have 3.0 to 9.0 rows per category on average: little is known of each, and "
+        "new rows may have others. The rarest go together. Without: --drop a --drop b"
+    ]
+
+
+def test_names_of_things_with_several_rows_give_a_hint(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).permutation(90)
+    columns = {"patient_id": rows // 3, "paid": rows // 3, "time": rows % 3, "y": np.sin(rows)}
+    csv.write_csv(pa.table(columns), tmp_path / "data.csv")
+    hints = fit_json(tmp_path / "data.csv", "y", "--cv", 3)["hints"]
+    assert hints == [
+        "'patient_id' seems to name what has 3.0 rows on average, which a tree may learn by "
+        "heart. --groups patient_id keeps them together; --drop patient_id leaves it out"
+    ]
+    assert fit_json(tmp_path / "data.csv", "y", "--groups", "patient_id")["hints"] == []
 
 
 def test_names_of_nearly_all_rows_do_not_ruin_the_tree(tmp_path: Path) -> None:

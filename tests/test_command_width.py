@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import LOANS, fit, run
+from commands import LOANS, fit, run, run_apart
 
 from treefold.command.drawing import _fit_label, draw_tree
 
@@ -67,6 +67,26 @@ def make_wide(path: Path) -> Path:
     }
     csv.write_csv(pa.table(table), path)
     return path
+
+
+def test_columns_says_how_wide_the_terminal_is_where_there_is_none() -> None:
+    fitted = ("fit", LOANS, "--target", "default", "--cv", 3, "--no-nested")
+    lines = run_apart(*fitted, COLUMNS="80").out.splitlines()
+    assert_narrow([line for line in lines if not line.startswith(("Read", "Next"))])  # have paths
+    assert max(map(len, run_apart(*fitted, COLUMNS="").out.splitlines())) > 80
+
+
+def test_a_tree_without_a_split_has_no_words_about_its_splits(tmp_path: Path) -> None:
+    columns = {"x": np.arange(90) % 7, "y": np.random.default_rng(1).permutation(90) % 2}
+    csv.write_csv(pa.table(columns), tmp_path / "data.csv")
+    out = fit(tmp_path / "data.csv", "y").out
+    assert "1 leaf, depth 0" in out
+    assert "same split in" not in out
+    assert "agreement" not in out
+
+
+def test_what_is_not_drawn_of_a_tree_is_said() -> None:
+    assert "...: goes on, see treefold show." in fit(LOANS, "default", "--rule", "best").out
 
 
 def test_fit_and_show_fit_eighty_columns(tmp_path: Path) -> None:

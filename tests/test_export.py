@@ -105,6 +105,17 @@ def test_text_shows_present_and_missing() -> None:
     assert lines[2] == "|--- feature_0 is missing"
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_text_says_true_and_false_of_booleans(missing: bool) -> None:
+    values = [True, False, True, None if missing else False]
+    model = DecisionTreeClassifier().fit(pl.DataFrame({"alone": values}), [1, 0, 1, 0])
+    more = " or missing" if missing else ""
+    assert export_text(model).splitlines()[::2] == [
+        f"|--- alone is false{more}",
+        "|--- alone is true",
+    ]
+
+
 def test_text_shows_dates() -> None:
     days = pd.to_datetime(["2020-01-01", "2020-01-03", "2020-01-04"])
     model = DecisionTreeClassifier().fit(pd.DataFrame({"d": days}), [0, 1, 2])

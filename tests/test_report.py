@@ -111,6 +111,22 @@ def test_its_numbers_are_those_of_the_json(loans: tuple[Page, dict[str, Any]]) -
     assert f"{best['threshold']:.2f} {best['n_called']:,.0f} {best['n_right']:,.0f}" in page.text
 
 
+def test_lines_in_charts_say_what_they_mark(loans: tuple[Page, Any]) -> None:
+    page, found = loans
+    best = found["thresholds"]["best"]["threshold"]
+    for text in ("chosen", "0.50", f"{best:.2f}: highest F1"):
+        assert f">{text}</text>" in page.raw, text
+
+
+def test_truth_values_are_called_so(tmp_path: Path) -> None:
+    lines = [f"{row % 3 == 0},{row % 7},{'ab'[row % 3 == 0]}" for row in range(90)]
+    (tmp_path / "data.csv").write_text("alone,x,y\n" + "\n".join(lines) + "\n")
+    fit(tmp_path / "data.csv", "y", "--cv", 3, "--report", tmp_path / "report.html")
+    text = read(tmp_path / "report.html").text
+    assert "alone is true" in text
+    assert re.search("alone true or false 1 . 2 false 60, true 30", text)
+
+
 def test_the_tree_folds_without_a_script(loans: tuple[Page, dict[str, Any]]) -> None:
     page, found = loans
     n_splits = sum(not node["is_leaf"] for node in found["tree"])
@@ -193,7 +209,12 @@ def test_hostile_names_do_no_harm_from_python(tmp_path: Path) -> None:
 def test_a_regression_shows_residuals(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     page = report(tmp_path, DecisionTreeRegressorCV().fit(X, y), X, y)
-    for words in ("Predicted against actual", "Residuals", "the target is a number", "RMSE"):
+    for words in (
+        "Predicted against actual",
+        "Residuals",
+        "the target is a number",
+        "with an R2 of",
+    ):
         assert words in page.text
     assert "nested" in page.findings["scores"]["rows"]
     assert page.findings["importance"][0]["column"] in ("bmi", "s5")

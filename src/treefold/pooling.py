@@ -49,7 +49,7 @@ class Pooling:
     def definition(self) -> str:
         """How the one score comes about, in words."""
         if self.kind == "r2":
-            return "1 - SSE / SSE of the training rows' mean, over all held-out rows"
+            return "1 - squared error / that of the training rows' mean, over all held-out rows"
         if self.kind == "root":
             return "root of the mean squared error of all held-out rows"
         if self.over == "rows":

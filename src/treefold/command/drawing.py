@@ -230,7 +230,7 @@ def _make_table(
         cells[node["node"]] = line
         if is_seen and "split" in node and node["depth"] < limit:
             steady[node["split"]["children"][0]] = _describe_steadiness(node["split"], is_full)
-    if not is_seen:
+    if not steady:
         return _Table(head, cells)
     return _Table(head, cells, "same split in, cut at" if is_full else "folds", steady)
 

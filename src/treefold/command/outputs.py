@@ -80,8 +80,9 @@ def written(path: Path | None) -> Iterator[Any]:
 
 
 def choose_width(console: Any) -> int:
-    """How many columns a text on stdout may take; rich knows the terminal."""
-    return max(80, min(console.width, 120)) if console.is_terminal else _WIDTH
+    """How many columns a text on stdout may take; rich knows the terminal, and COLUMNS."""
+    is_known = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return max(80, min(console.width, 120)) if is_known else _WIDTH
 
 
 @contextmanager

@@ -26,8 +26,19 @@ _IDENTIFIER = re.compile(
     r"(^|[_\s.-])(id|uuid|guid|index|key|rownum)$|^unnamed_\d+$", re.IGNORECASE
 )
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](ID|Id|UUID)$")
+_NAMES_THINGS = re.compile(r"(^|[_\s.-])(?i:id|uuid|guid)$|[a-z](ID|Id|UUID)$")
+_FEW_THINGS = 10  # so many values are kinds rather than names
+_MOST_ROWS_EACH = 50  # on average
 _DISTINCT_TEXT = 0.95  # share of rows with text of their own: an identifier, or free text
 _FEW_ROWS_EACH = 10  # per category, on average
+
+
+_KINDS = (
+    (types.is_time, "times of day"),
+    (types.is_list, "lists"),
+    (types.is_struct, "records"),
+    (types.is_binary, "bytes"),
+)
 
 
 @dataclass(slots=True)
@@ -80,6 +91,7 @@ def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
     chosen.columns = pa.table(used)
     chosen.missing = _count_missing(used, table.num_rows)
     _note_rarity(chosen, used)
+    _note_things(chosen, used, options)
     return chosen
 
 
@@ -134,7 +146,7 @@ def _find_fault(column: Any) -> str | None:
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     is_moment = types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)
     if not (is_number or is_moment or is_text(kind) or types.is_boolean(kind)):
-        return f"{kind} values"
+        return next((words for is_it, words in _KINDS if is_it(kind)), f"{kind} values")
     n_values = len(column.unique()) - (column.null_count > 0)
     return "one value only" if n_values == 1 and column.null_count == 0 else None
 
@@ -182,15 +194,41 @@ def _note_rarity(chosen: Chosen, used: dict[str, Any]) -> None:
         n_valid = len(used[name]) - used[name].null_count
         n_values = len(used[name].unique()) - (used[name].null_count > 0)
         if n_values > MANY_LEVELS and n_valid < _FEW_ROWS_EACH * n_values:
-            found.append((name, f"'{name}' has {n_values:,} categories", n_valid / n_values))
+            found.append((name, n_values, n_valid / n_values))
     if not found:
         return
-    columns = " and ".join(f"{text} of {each:.1f} rows on average" for _, text, each in found)
     drops = " ".join(f"--drop {shlex.quote(name)}" for name, *_ in found)
     chosen.hints.append(
-        f"{columns}: little is known of each, and new rows may have others. The rarest go "
-        f"together. Without: {drops}"
+        f"{_word_rarity(found)}: little is known of each, and new rows may have others. The rarest "
+        f"go together. Without: {drops}"
     )
+
+
+def _word_rarity(found: list[tuple[str, int, float]]) -> str:
+    """Say how many rows categories have, of one column or of several."""
+    if len(found) == 1:
+        name, n_values, each = found[0]
+        return f"'{name}' has {n_values:,} categories of {each:.1f} rows on average"
+    *names, last = (f"'{name}'" for name, *_ in found)
+    low, high = (f"{pick(each for *_, each in found):.1f}" for pick in (min, max))
+    rows = f"{low} rows" if low == high else f"{low} to {high} rows"
+    return f"{', '.join(names)} and {last} have {rows} per category on average"
+
+
+def _note_things(chosen: Chosen, used: dict[str, Any], options: FitOptions) -> None:
+    """Point at names of persons or things that have several rows each."""
+    for name, column in used.items():
+        if not _NAMES_THINGS.search(name) or name in options.categorical:
+            continue
+        n_valid = len(column) - column.null_count
+        n_values = len(column.unique()) - (column.null_count > 0)
+        is_known = is_text(column.type) or types.is_integer(column.type)
+        if is_known and n_values > _FEW_THINGS and n_valid < _MOST_ROWS_EACH * n_values:
+            group = "" if options.groups else f"--groups {shlex.quote(name)} keeps them together; "
+            chosen.hints.append(
+                f"'{name}' seems to name what has {n_valid / n_values:.1f} rows on average, which "
+                f"a tree may learn by heart. {group}--drop {shlex.quote(name)} leaves it out"
+            )
 
 
 def _count_missing(columns: dict[str, Any], n_rows: int) -> dict[str, float]:

@@ -58,8 +58,8 @@ def write_findings(found: Document, width: int, breaks_paths: bool = False) -> l
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))
-    lines += _hang("Tree", draw_tree(found["tree"], found["target"], room))
-    lines += _wrap([("", CAUTION)], room)
+    tree = draw_tree(found["tree"], found["target"], room)
+    lines += [*_hang("Tree", tree), *_wrap(_word_rest(found, len(tree) - 1), room)]
     if found["chosen"]["class_weight"] is not None:
         lines += _wrap([("", word_class_weight(found["chosen"]["class_weight"]))], room)
     lines += _wrap([("Columns", _word_importance(found))], room)
@@ -169,7 +169,7 @@ def _some(texts: list[str], most: int = _SHOWN) -> str:
 
 
 def _word_columns(columns: Document) -> str:
-    text = f"{len(columns['used']):,} used, {len(columns['categorical']):,} of them categories"
+    text = f"{len(columns['used']):,} used, {len(columns['categorical']):,} of them categorical"
     for reason, names in columns["left_out"].items():
         text += f"; left out as {reason}: {_some(names)}"
     return text
@@ -248,6 +248,13 @@ def word_class_weight(class_weight: Any) -> str:
         f"Class weights {how}: shares, held-out shares and thresholds are weighted, and so are the "
         "probabilities of predict. 'of rows' is the plain share of the rows."
     )
+
+
+def _word_rest(found: Document, n_shown: int) -> list[Line]:
+    """Say that a tree goes on, and what agreement of its folds means; a leaf needs neither."""
+    texts = ["...: goes on, see treefold show."] if n_shown < len(found["tree"]) else []
+    texts += [CAUTION] if len(found["tree"]) > 1 else []
+    return [("", " ".join(texts))] if texts else []
 
 
 def _word_importance(found: Document) -> str:

@@ -110,14 +110,23 @@ class Wording:
         said = []
         if reach.labels is not None:
             said.append(self.word_labels(name, reach.labels))
-        if reach.above > -math.inf:
-            said.append(f"{name} {self.above}{self.show_cut(column, reach.above)}")
-        if reach.up_to < math.inf:
-            said.append(f"{name} <= {self.show_cut(column, reach.up_to)}")
+        if self.tree.schema.kinds.get(column) == "boolean":
+            said += [f"{name} is true"] if reach.above >= 0 else []
+            said += [f"{name} is false"] if reach.up_to < 1 else []
+        else:
+            said += self._word_cuts(name, column, reach)
         if not said:
             said = [f"{name} is present"]
         more = " or missing" if had_missing and reach.has_missing else ""
         return [condition + more for condition in said]
+
+    def _word_cuts(self, name: str, column: int, reach: Reach) -> list[str]:
+        said = []
+        if reach.above > -math.inf:
+            said.append(f"{name} {self.above}{self.show_cut(column, reach.above)}")
+        if reach.up_to < math.inf:
+            said.append(f"{name} <= {self.show_cut(column, reach.up_to)}")
+        return said
 
     def word_labels(self, name: str, labels: Sequence[Any]) -> str:
         """Say that a value is one of some labels."""

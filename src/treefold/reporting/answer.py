@@ -70,7 +70,8 @@ def _tiles(
     tiles = [
         {
             "name": material.title,
-            "value": _show(quoted),
+            "value": show_score(quoted["score"]),
+            "error": _show(quoted).removeprefix(show_score(quoted["score"])),
             "note": f"naive {show_score(baseline['score'])}" if baseline else "",
         }
     ]
@@ -118,9 +119,15 @@ def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict
     leaves = count(chosen["leaves"], "leaf", "leaves")
     return (
         f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
-        f"with a {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"
+        f"with {_choose_article(material.title)} {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"
         f"{'; ' + extras if extras else ''}){naive}; {count(_count_rows(material), 'row')}."
     )
+
+
+def _choose_article(title: str) -> str:
+    """The article that goes with how a title is said: an R2, an MAE, a Brier score."""
+    is_spelled = title[:2].upper() == title[:2]
+    return "an" if title[0] in ("AEFHILMNORSX" if is_spelled else "aeioAEIO") else "a"
 
 
 def _count_rows(material: Material) -> int:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from treefold.reporting.wording import clean
 
-__all__ = ["KINDS", "Chart", "Grid", "colour", "draw", "field", "look_up", "rule_at"]
+__all__ = ["KINDS", "Chart", "Grid", "colour", "draw", "field", "look_up", "rule_at", "word_at"]
 
 _NAMES = ("ink", "muted", "line", "accent", "accent-2", "warn", "band", "paper")
 KINDS = tuple(f"kind-{number}" for number in range(8))  # colours of classes
@@ -63,6 +63,17 @@ def rule_at(values: Sequence[Mapping[str, Any]], **encoding: Any) -> dict[str, A
     """Draw a thin dashed line."""
     mark = {"type": "rule", "color": colour("muted"), "strokeDash": [4, 3]}
     return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+
+
+def word_at(
+    value: Mapping[str, Any], text: str, is_right: bool, is_low: bool, x: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write beside an upright line what it marks: on its right or left, at its foot or its head."""
+    across = {"align": "left", "dx": 5} if is_right else {"align": "right", "dx": -5}
+    mark = {"type": "text", **across, "dy": -8 if is_low else 8, "fontWeight": 600}
+    y = {"value": "height" if is_low else 0}
+    encoding = {"x": x, "y": y, "text": {"value": text}}
+    return {"data": {"values": [value]}, "mark": mark, "encoding": encoding}
 
 
 def draw(

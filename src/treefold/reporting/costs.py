@@ -3,7 +3,7 @@
 from typing import Any
 
 from treefold.command.thresholds import choose_by_cost, list_thresholds
-from treefold.reporting.charts import Chart, Grid, colour, draw, field, rule_at
+from treefold.reporting.charts import Chart, Grid, colour, draw, field, rule_at, word_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, count, percent
 
@@ -73,6 +73,7 @@ def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
     marks = [{"threshold": thresholds[name]["threshold"]} for name in ("half", "best")]
     layers = [
         rule_at(marks, x=x),
+        *_word_marks(marks, x),
         {
             "data": {"values": points},
             "mark": {"type": "line", "strokeWidth": 2.5, "interpolate": "step-before"},
@@ -93,6 +94,17 @@ def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
         f"{thresholds['best']['threshold']:.2f}, which has the highest F1."
     )
     return draw("What a threshold finds", alt, layers, grid, (640, 300))
+
+
+def _word_marks(marks: list[dict[str, Any]], x: dict[str, Any]) -> list[dict[str, Any]]:
+    """Say what one half and the best threshold are, on the sides where they are not."""
+    half, best = (one["threshold"] for one in marks)
+    if half == best:
+        return [word_at(marks[0], "0.50: highest F1", True, True, x)]
+    return [
+        word_at(marks[0], "0.50", half > best, True, x),
+        word_at(marks[1], f"{best:.2f}: highest F1", best > half, True, x),
+    ]
 
 
 _COLUMNS = ("threshold", "recall", "precision", "f1", "called", "right")

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from treefold.command.drawing import show_number, show_score
-from treefold.reporting.charts import Chart, Grid, colour, draw, field, look_up, rule_at
+from treefold.reporting.charts import Chart, Grid, colour, draw, field, look_up, rule_at, word_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean
 
@@ -81,7 +81,7 @@ def _draw_path(
             "mark": {"type": "line", "color": colour("accent"), "point": _point(18)},
             "encoding": {"x": x, "y": y},
         },
-        *_mark(chosen, best, x),
+        *_mark(chosen, best, x, sign),
     ]
     alt = (
         f"{material.title} against {title}. Chosen: {chosen['leaves']:,} leaves with "
@@ -112,7 +112,8 @@ def _band(best: dict[str, Any], sign: int) -> dict[str, Any]:
     }
 
 
-def _mark(chosen: dict[str, Any], best: dict[str, Any], x: dict[str, Any]) -> list[Any]:
+def _mark(chosen: dict[str, Any], best: dict[str, Any], x: dict[str, Any], sign: int) -> list[Any]:
+    """Mark two points; the word for the chosen one stands where the curve is not."""
     y = field("score", scale=_SCORES)
     marks = [{**chosen, "text": "chosen"}]
     if best is not chosen:
@@ -137,12 +138,14 @@ def _mark(chosen: dict[str, Any], best: dict[str, Any], x: dict[str, Any]) -> li
     words = [
         {
             "data": {"values": [one]},
-            "mark": {"type": "text", "dy": 16 if below else -14, "fontWeight": 600},
+            "mark": {"type": "text", "dy": 16, "fontWeight": 600},
             "encoding": {"x": x, "y": y, "text": field("text", "nominal")},
         }
-        for below, one in enumerate(marks)
+        for one in marks[1:]
     ]
-    return [rule_at(marks[:1], x=x), dots, *words]
+    is_left = chosen[x["field"]] < best[x["field"]]  # the other one has its word to the right
+    said = word_at(marks[0], "chosen", not is_left, sign > 0, x)
+    return [rule_at(marks[:1], x=x), dots, *words, said]
 
 
 # Searches ---------------------------------------------------------------------------------------
@@ -197,7 +200,7 @@ def _draw_parameter(material: Material, name: str, grid: Grid) -> Chart:
             "mark": {"type": "point", "color": colour("accent"), "filled": True, "opacity": 0.7},
             "encoding": {"x": x, "y": y},
         },
-        *_mark(chosen, best, x),
+        *_mark(chosen, best, x, sign),
     ]
     alt = f"{material.title} of every candidate against {title}; the chosen one is marked."
     return draw(f"{material.title} against {title}", alt, layers, grid)

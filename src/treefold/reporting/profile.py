@@ -52,7 +52,9 @@ def _describe(material: Material, column: int, n_splits: int) -> Row:
     schema = material.tree.schema
     family = schema.families.get(column, "number")
     is_category = column in schema.categories
+    is_truth = schema.kinds.get(column) == "boolean"
     kind = "categories" if is_category else {"date": "dates"}.get(family, "numbers")
+    kind = "true or false" if is_truth else kind
     name = material.name(column)
     if material.table is None:
         distinct = f"{len(schema.categories[column]):,}" if is_category else ""
@@ -60,11 +62,13 @@ def _describe(material: Material, column: int, n_splits: int) -> Row:
         return Row(name, kind, n_splits, had, distinct)
     table = material.table
     counts, n_missing = _count(table, column)
-    summary = (
-        _list_labels(schema.categories[column], counts)
-        if is_category
-        else _word_range(material, column, counts)
-    )
+    if is_category:
+        summary = _list_labels(schema.categories[column], counts)
+    elif is_truth:
+        values = table._native.values(column).tolist()
+        summary = _list_labels(tuple("true" if value else "false" for value in values), counts)
+    else:
+        summary = _word_range(material, column, counts)
     return Row(
         name,
         kind,

@@ -74,7 +74,7 @@ def _make_layer(scores: dict[str, dict[int, float]], title: str) -> dict[str, An
         "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
         "encoding": {
             "x": field("split", "ordinal", title="split", axis={"labelAngle": 0}),
-            "y": field("score", scale={"zero": False}, title=title),
+            "y": field("score", scale={"zero": False, "padding": 12}, title=title),
             "color": field("kind", "nominal", scale=colours, sort=names),
             "xOffset": {"field": "kind", "sort": names},
             "shape": field("kind", "nominal", scale=shapes, sort=names),
