@@ -15,10 +15,11 @@ pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 
 from treefold import Table  # noqa: E402
-from treefold.command.folds import Folds, find_duplicates, make_folds  # noqa: E402
+from treefold.command.folds import find_duplicates, make_folds  # noqa: E402
 from treefold.command.mistakes import UserError  # noqa: E402
 from treefold.command.options import FitOptions  # noqa: E402
-from treefold.command.target import Target  # noqa: E402
+from treefold.findings.folds import Folds  # noqa: E402
+from treefold.findings.target import Target  # noqa: E402
 
 POLLUTION = Path(__file__).parents[2] / "shared" / "data" / "csv" / "pollution.csv.gz"
 RANDOM = np.random.default_rng(5)

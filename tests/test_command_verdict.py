@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from commands import LOANS, fit
 
-from treefold.command.findings import Result
-from treefold.command.verdict import judge_fit
+from treefold.findings.fits import Result
+from treefold.findings.verdict import judge_fit
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")

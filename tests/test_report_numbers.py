@@ -14,7 +14,7 @@ from treefold.export.cleaning import clean, shorten
 pytest.importorskip("pyarrow")
 pytest.importorskip("jinja2")
 
-from treefold.command.thresholds import choose_by_cost, list_thresholds
+from treefold.findings.thresholds import choose_by_cost, list_thresholds
 from treefold.reporting.curves import (
     average_curves,
     calibrate,

@@ -9,11 +9,8 @@
     target, timing, triage  what is to be predicted; whether rows follow in time; which columns
                             are used, and why not the others
     conversion              columns of other files as the model knows them
-    folds, leakage          who holds out which rows; a column that gives the target away
-    fitting                 the tree, with all of its evidence
-    measures, thresholds    scores for people; what a threshold finds
-    findings                everything about a fit, as one document: what `--json` prints
-    verdict                 what came out of it, in one sentence
+    folds, measures         who holds out which rows; which score decides
+    fitting                 the tree, with all of its evidence; what it found: `treefold.findings`
     drawing, words          the tree, the path of scores; the findings as text
     order                   whether the rows follow in an order that matters
     report                  the findings as one HTML file: see `treefold.reporting`

@@ -16,12 +16,9 @@ from rich.text import Text
 
 from treefold import __version__
 from treefold.command.conversion import check_finite
-from treefold.command.drawing import show_score
-from treefold.command.findings import Result, describe_columns, describe_fit, describe_target
 from treefold.command.fitting import Study, fit_tree, read_score, read_weights
 from treefold.command.folds import make_folds
 from treefold.command.heading import doubt_names, suspect_comment
-from treefold.command.leakage import list_giveaways, word_giveaway
 from treefold.command.measures import choose_measure
 from treefold.command.mistakes import Place, UserError, say, shorten
 from treefold.command.notation import NumberForm
@@ -32,14 +29,18 @@ from treefold.command.reading import Rows, name_file, open_rows, read_table
 from treefold.command.recognition import Recognised, recognise
 from treefold.command.report import check_report, make_report
 from treefold.command.sniffing import Layout
-from treefold.command.target import Target, read_target, require_column
+from treefold.command.target import read_target, require_column
 from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
-from treefold.command.triage import Chosen, choose_columns
-from treefold.command.verdict import judge_fit, warn_of_score
+from treefold.command.triage import Chosen, choose_columns, describe_columns
 from treefold.command.words import write_findings
 from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
+from treefold.findings.fits import Result, describe_fit
+from treefold.findings.leakage import list_giveaways, word_giveaway
+from treefold.findings.numbers import show_score
+from treefold.findings.target import Target, describe_target
+from treefold.findings.verdict import judge_fit, warn_of_score
 from treefold.table import Table
 
 __all__ = ["run_fit"]

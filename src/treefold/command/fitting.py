@@ -8,22 +8,22 @@ from numpy.typing import NDArray
 
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.command.conversion import parse_numbers
-from treefold.command.folds import Folds, Splits
-from treefold.command.measures import Measure, suggest_scores
+from treefold.command.measures import suggest_scores
 from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions
-from treefold.command.target import Target, to_float64
+from treefold.command.target import to_float64
 from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
 from treefold.evaluation.splits import Split
+from treefold.findings.folds import Folds, Splits, find_blocks
+from treefold.findings.measures import Measure
+from treefold.findings.target import Target
 from treefold.table import Table
 
-__all__ = ["MOST_NESTED_FOLDS", "Model", "Rescored", "Study"]
-__all__ += ["find_blocks", "fit_tree", "read_score", "read_weights", "score_again"]
+__all__ = ["Model", "Rescored", "Study"]
+__all__ += ["fit_tree", "read_score", "read_weights", "score_again"]
 
 Model = DecisionTreeClassifierCV | DecisionTreeRegressorCV
-MOST_NESTED_FOLDS = 30  # k folds need k (k - 1) / 2 inner trees: more are merged
-_N_BLOCKS = 10
 _MANY_ROWS = 20_000  # of which one shuffle says as much as three of fewer
 # Leaf sizes to try: pruning decides most, so that two of them are enough.
 _LEAF_SIZES = ((200, (1, 5)), (10_000, (5, 20)), (2**62, (20, 100)))
@@ -53,17 +53,6 @@ def read_weights(column: Any, where: Place, form: NumberForm) -> NDArray[np.floa
             f"{where.file})."
         )
     return weights
-
-
-def find_blocks(folds: Folds) -> list[list[int]] | None:
-    """Merge many folds, or those of single rows, into a few, each repeat by itself."""
-    has_single_rows = all(len(test) == 1 for _, test in folds.splits)
-    if folds.n_folds <= MOST_NESTED_FOLDS and not has_single_rows:
-        return None
-    n_splits = len(folds.splits)
-    repeats = np.array_split(np.arange(n_splits), max(1, round(n_splits / folds.n_folds)))
-    n_blocks = max(1, min(_N_BLOCKS, folds.n_folds // 2))
-    return [block.tolist() for repeat in repeats for block in np.array_split(repeat, n_blocks)]
 
 
 def fit_tree(study: Study, options: FitOptions) -> tuple[Model, Evidence]:

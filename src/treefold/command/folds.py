@@ -6,7 +6,6 @@ and held-out rows, as scikit-learn's splitters give them.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,15 @@ from numpy.typing import NDArray
 
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import Target, decode, list_columns
+from treefold.command.target import decode, list_columns
 from treefold.command.timing import rank_times
+from treefold.findings.folds import Folds, Splits
+from treefold.findings.target import Target
 from treefold.table import Table
 
-__all__ = ["Folds", "Splits", "find_duplicates", "follow_time", "make_folds"]
+__all__ = ["find_duplicates", "follow_time", "make_folds"]
 
 Ints = NDArray[np.int64]
-Splits = list[tuple[Ints, Ints]]
 
 DEFAULT_FOLDS = 10
 _FEWEST_FOLDS = 2
@@ -30,17 +30,6 @@ _ROWS_PER_FOLD = 2  # at least, unless --cv asks for more folds
 _PARTS = 5  # of each of two folds
 _STRATA_OF_NUMBERS = 10  # a numeric target is stratified by its deciles
 _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: spreads codes over all of them
-
-
-@dataclass(frozen=True, slots=True)
-class Folds:
-    """The splits, and how they were made, in words."""
-
-    splits: Splits
-    n_folds: int
-    description: str
-    n_duplicates: int = 0
-    parts: Splits = field(default_factory=list)  # to choose by, where the splits do not do
 
 
 def make_folds(table: Table, target: Target, columns: Any, options: FitOptions) -> Folds:

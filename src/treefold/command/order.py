@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from treefold.command.drawing import show_score
-from treefold.command.fitting import (
-    MOST_NESTED_FOLDS,
-    Model,
-    Rescored,
-    Study,
-    read_score,
-    score_again,
-)
-from treefold.command.folds import Splits, follow_time
+from treefold.command.fitting import Model, Rescored, Study, read_score, score_again
+from treefold.command.folds import follow_time
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
-from treefold.command.target import Target
+from treefold.findings.folds import MOST_NESTED_FOLDS, Splits
+from treefold.findings.numbers import show_score
+from treefold.findings.target import Target
 
 __all__ = ["check_order", "compare_times", "score_in_time", "word_order"]
 

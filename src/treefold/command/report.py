@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from treefold.command.findings import Result
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions, word_fit
 from treefold.command.words import word_size
+from treefold.findings.fits import Result
 from treefold.reporting import list_missing
 from treefold.table import Table
 

@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 
 import treefold
-from treefold.command.drawing import draw_tree, list_nodes
-from treefold.command.findings import describe_target, recall_target
+from treefold.command.drawing import draw_tree
 from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import Format
 from treefold.command.outputs import check_outputs, choose_width, written
@@ -17,6 +16,8 @@ from treefold.command.predict import open_model
 from treefold.command.words import reveal_all
 from treefold.evaluation.stability import CAUTION
 from treefold.export.words import Wording
+from treefold.findings.nodes import list_nodes
+from treefold.findings.target import describe_target, recall_target
 
 __all__ = ["run_show"]
 

@@ -1,6 +1,6 @@
 """What is to be predicted: classes or numbers, and which rows have it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,35 +10,14 @@ from pyarrow import types
 
 from treefold.command.mistakes import Place, UserError
 from treefold.command.options import Task
+from treefold.findings.target import Target
 
-__all__ = ["Target", "decode", "list_columns", "read_target", "require_column", "to_float64"]
+__all__ = ["decode", "list_columns", "read_target", "require_column", "to_float64"]
 
 # A target of whole numbers with more distinct values, or fewer rows of each, is a quantity.
 _MOST_CLASSES = 20
 _ROWS_EACH = 10  # on average; two values are classes however few the rows
 _SHOWN_COLUMNS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The target of every row, and which kind of answer it wants."""
-
-    name: str
-    values: NDArray[Any]  # labels, or float64
-    classes: tuple[Any, ...] = ()  # none: it is a number
-    counts: tuple[int, ...] = ()
-    positive: Any = None  # of two classes, the one that is looked for
-    codes: NDArray[np.int64] | None = None  # the number of each row's class
-
-    @property
-    def is_class(self) -> bool:
-        """Whether the answer is a class."""
-        return bool(self.classes)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether there are two classes."""
-        return len(self.classes) == 2
 
 
 def decode(column: Any) -> Any:

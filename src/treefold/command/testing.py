@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from treefold.command.conversion import Converter, parse_numbers, to_numbers, to_text
-from treefold.command.findings import Result
 from treefold.command.fitting import read_weights
-from treefold.command.measures import measure_answers
 from treefold.command.mistakes import Place, UserError, say
 from treefold.command.notation import NumberForm, is_missing_word, trim
 from treefold.command.options import FitOptions
 from treefold.command.reading import Rows, nan_to_null, open_rows
 from treefold.command.recognition import Reading
-from treefold.command.target import Target, decode, to_float64
+from treefold.command.target import decode, to_float64
 from treefold.command.triage import is_text
+from treefold.findings.fits import Result
+from treefold.findings.measures import measure_answers
+from treefold.findings.target import Target
 
 __all__ = ["score_test_file"]
 

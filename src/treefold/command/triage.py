@@ -19,7 +19,7 @@ from treefold.command.target import decode, list_columns, require_column
 from treefold.command.timing import find_time
 from treefold.schema import MANY_LEVELS
 
-__all__ = ["Chosen", "choose_columns", "is_text"]
+__all__ = ["Chosen", "choose_columns", "describe_columns", "is_text"]
 
 _FEW_ROWS = 20  # too few to call a column an identifier by its values
 _IDENTIFIER = re.compile(
@@ -240,3 +240,12 @@ def _count_missing(columns: dict[str, Any], n_rows: int) -> dict[str, float]:
 def _list_faults(chosen: Chosen) -> str:
     words = [f"{reason}: {', '.join(names[:5])}" for reason, names in chosen.left_out.items()]
     return f" ({'; '.join(words)})" if words else ""
+
+
+def describe_columns(chosen: Chosen) -> dict[str, Any]:
+    """Say which columns are used, and why not the others."""
+    return {
+        "used": chosen.columns.column_names,
+        "categorical": chosen.categorical,
+        "left_out": chosen.left_out,
+    }

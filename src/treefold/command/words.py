@@ -7,11 +7,12 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from treefold.command.drawing import draw_path, draw_tree, show_number, show_score
+from treefold.command.drawing import draw_path, draw_tree
 from treefold.evaluation.stability import CAUTION
 from treefold.export.cleaning import reveal, shorten
+from treefold.findings.numbers import count, show_number, show_score
 
-__all__ = ["count", "reveal_all", "word_class_weight", "word_size", "write_findings"]
+__all__ = ["reveal_all", "word_class_weight", "word_size", "write_findings"]
 
 Document = dict[str, Any]
 Line = tuple[str, str]  # a label, or nothing, and a text
@@ -141,11 +142,6 @@ def _word_notation(read: Document) -> list[Line]:
 def word_size(read: Document) -> str:
     """Say how large a file is, and of which kind."""
     return f"{count(read['rows'], 'row')}, {count(read['columns'], 'column')} ({read['kind']})"
-
-
-def count(number: int, noun: str, nouns: str = "") -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def _word_target(target: Document) -> str:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from treefold.command.drawing import show_number, show_score
-from treefold.command.verdict import pair_scores
+from treefold.findings.numbers import show_number, show_score
+from treefold.findings.verdict import pair_scores
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean, count, percent
 

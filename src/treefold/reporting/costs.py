@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treefold.command.thresholds import choose_by_cost, list_thresholds
+from treefold.findings.thresholds import choose_by_cost, list_thresholds
 from treefold.reporting.charts import Chart, Grid, colour, draw, field, rule_at, word_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, count, percent

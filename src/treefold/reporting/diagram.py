@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treefold.command.drawing import show_number
+from treefold.findings.numbers import show_number
 from treefold.reporting.charts import KINDS
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean, percent

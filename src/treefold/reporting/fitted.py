@@ -11,16 +11,15 @@ import numpy as np
 from sklearn.base import clone
 
 from treefold import __version__
-from treefold.command.findings import Result, describe_fit, describe_target, recall_target
-from treefold.command.fitting import find_blocks
-from treefold.command.folds import Folds, Splits
-from treefold.command.leakage import list_giveaways, word_giveaway
-from treefold.command.measures import name_measure
-from treefold.command.target import Target
-from treefold.command.verdict import judge_fit
 from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
+from treefold.findings.fits import Result, describe_fit
+from treefold.findings.folds import Folds, Splits, find_blocks
+from treefold.findings.leakage import list_giveaways, word_giveaway
+from treefold.findings.measures import name_measure
+from treefold.findings.target import Target, describe_target, recall_target
+from treefold.findings.verdict import judge_fit
 from treefold.model import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
 from treefold.reporting.wording import clean

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.command.findings import Answers
+from treefold.findings.fits import Answers
 from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.curves import (
     average_curves,

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.command.findings import Answers, Result, gather_answers
-from treefold.command.target import Target
+from treefold.findings.fits import Answers, Result, gather_answers
+from treefold.findings.target import Target
 from treefold.model import Tree
 from treefold.reporting.wording import clean
 from treefold.table import Table

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from treefold.command.drawing import show_number, show_score
+from treefold.findings.numbers import show_number, show_score
 from treefold.reporting.charts import Chart, Grid, colour, draw, field, look_up, rule_at, word_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean

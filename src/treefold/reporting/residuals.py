@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from treefold.command.drawing import show_number
-from treefold.command.findings import Answers
+from treefold.findings.fits import Answers
+from treefold.findings.numbers import show_number
 from treefold.reporting.charts import Chart, Grid, colour, draw, field
 from treefold.reporting.material import Material
 

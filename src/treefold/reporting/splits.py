@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treefold.command.drawing import show_score
+from treefold.findings.numbers import show_score
 from treefold.reporting.charts import Chart, Grid, colour, draw, field
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN

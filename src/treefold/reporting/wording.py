@@ -1,7 +1,7 @@
 """Small words that several sections need; escaping is the template's business (`page`)."""
 
-from treefold.command.words import count
 from treefold.export.cleaning import clean
+from treefold.findings.numbers import count
 
 __all__ = ["UNKNOWN", "clean", "count", "percent"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.command.drawing import show_score
-from treefold.command.findings import Result
+from treefold.findings.fits import Result
+from treefold.findings.numbers import show_score
 
 __all__ = ["judge_fit", "pair_scores", "warn_of_score"]
 

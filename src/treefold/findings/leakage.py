@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.command.target import Target
+from treefold.findings.target import Target
 from treefold.table import Table
 
 __all__ = ["list_giveaways", "word_giveaway"]

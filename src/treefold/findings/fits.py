@@ -8,25 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.command.drawing import list_nodes
-from treefold.command.folds import Splits
-from treefold.command.measures import Measure, define_extras, measure_answers
-from treefold.command.target import Target
-from treefold.command.thresholds import compare_thresholds
-from treefold.command.triage import Chosen
 from treefold.evaluation.fitting import Evidence
 from treefold.evaluation.trials import Trials, summarise_trials
+from treefold.findings.folds import Splits
+from treefold.findings.measures import Measure, define_extras, measure_answers
+from treefold.findings.nodes import list_nodes
+from treefold.findings.target import Target
+from treefold.findings.thresholds import compare_thresholds
 from treefold.pooling import Pooling, summarise
 
-__all__ = [
-    "Answers",
-    "Result",
-    "describe_columns",
-    "describe_fit",
-    "describe_target",
-    "gather_answers",
-    "recall_target",
-]
+__all__ = ["Answers", "Result", "describe_fit", "gather_answers"]
 
 Floats = NDArray[np.float64]
 
@@ -51,53 +42,6 @@ class Answers:
     values: Floats  # shares of classes, or numbers
     is_nested: bool  # they had no part in choosing either
     parts: list[NDArray[Any]]  # places among the above of each split
-
-
-def describe_target(target: Target) -> dict[str, Any]:
-    """Say what is predicted."""
-    if target.is_class:
-        counts = dict(zip(map(str, target.classes), target.counts, strict=True))
-        positive = None if target.positive is None else str(target.positive)
-        return {
-            "name": target.name,
-            "task": "classification",
-            "classes": counts,
-            "positive": positive,
-        }
-    values = target.values
-    numbers = {"mean": values.mean(), "min": values.min(), "max": values.max()}
-    plain = {name: float(value) for name, value in numbers.items()}
-    return {"name": target.name, "task": "regression", **plain}
-
-
-def recall_target(model: Any, name: str) -> Target:
-    """What a fitted model predicts, as far as it knows."""
-    evaluation = getattr(model, "evaluation_", None)
-    truth = None if evaluation is None else evaluation.truth
-    tree = model.tree_
-    if not hasattr(model, "classes_"):
-        values = tree.value[:1, 0, 0] if truth is None else truth
-        return Target(name, values)
-    classes = tuple(model.classes_.tolist())
-    if truth is None:
-        shares = tree.value[0, 0] * tree.weighted_n_node_samples[0]
-        counts = tuple(np.rint(shares).astype(np.int64).tolist())
-        codes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    else:
-        codes = truth.astype(np.int64)
-        counts = tuple(np.bincount(codes, minlength=len(classes)).tolist())
-    is_binary = len(classes) == 2
-    positive = classes[int(getattr(model, "_positive", 1))] if is_binary else None
-    return Target(name, model.classes_[codes], classes, counts, positive, codes)
-
-
-def describe_columns(chosen: Chosen) -> dict[str, Any]:
-    """Say which columns are used, and why not the others."""
-    return {
-        "used": chosen.columns.column_names,
-        "categorical": chosen.categorical,
-        "left_out": chosen.left_out,
-    }
 
 
 def describe_fit(result: Result) -> dict[str, Any]:
