@@ -5,12 +5,13 @@ shows the first and the fourth section.
 """
 
 import base64
+import re
 import shutil
 import tempfile
 from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, PngImagePlugin
 from selenium import webdriver
 
 from treefold.cli import make_app
@@ -25,6 +26,13 @@ def make_report(path: Path) -> None:
     data = str(ROOT / "examples" / "loans.csv")
     arguments = ["fit", data, "--target", "default", "--report", str(path)]
     make_app()(arguments, standalone_mode=False)
+
+
+def read_verdict(path: Path) -> str:
+    """Read the first line of a report."""
+    found = re.search('<p class="headline verdict [a-z]+">(.*)</p>', path.read_text("utf-8"))
+    assert found is not None
+    return found[1]
 
 
 def take_picture(path: Path) -> bytes:
@@ -57,5 +65,7 @@ if __name__ == "__main__":
         report = Path(folder) / "loans.html"
         make_report(report)
         PICTURE.parent.mkdir(exist_ok=True)
+        about = PngImagePlugin.PngInfo()  # a test compares it with what the command says today
+        about.add_text("Verdict", read_verdict(report))
         with Image.open(BytesIO(take_picture(report))) as picture:
-            picture.convert("RGB").quantize(96).save(PICTURE, optimize=True)
+            picture.convert("RGB").quantize(96).save(PICTURE, optimize=True, pnginfo=about)

@@ -5,6 +5,8 @@ import re
 import pytest
 from commands import LOANS, assert_mistake, run, run_apart
 
+from treefold.cli import make_app
+
 pytest.importorskip("pyarrow")
 
 
@@ -55,15 +57,26 @@ def test_version_and_help() -> None:
         text = run(command, "--help").out
         assert "Examples:" in text
         assert f"treefold {command}" in text
-    for command in ((), ("fit",), ("predict",), ("show",)):
-        assert "bool" not in run(*command, "--help").out
+
+
+@pytest.mark.parametrize("command", [(), ("fit",), ("predict",), ("show",)])
+def test_help_names_no_types(command: tuple[str, ...]) -> None:
+    text = run_apart(*command, "--help", COLUMNS="80").out
+    assert not re.search("<(bool|str|path|int|float)>", text)
+
+
+def test_help_fits_eighty_columns() -> None:
+    """Lines keep their breaks: longer ones would be broken twice."""
+    for command in make_app().registered_commands:
+        lines = str(getattr(command.callback, "__doc__", "")).splitlines()
+        assert [line for line in lines if len(line.strip()) > 78] == []
 
 
 def test_help_names_every_option_of_fit() -> None:
     text = run("fit", "--help").out
-    options = """--target --task --positive --class-weight --weights --drop --categorical --id --cv
-        --repeats --groups --time --folds --scoring --rule --max-depth --no-nested --test --model
-        --report --seed --jobs --json"""
+    options = """--target --task --positive --class-weight --weights --drop --categorical
+        --numeric --id --cv --repeats --groups --time --folds --scoring --rule --max-depth
+        --no-nested --test --model --report --seed --jobs --json"""
     assert [option for option in options.split() if option not in text] == []
 
 

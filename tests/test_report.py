@@ -111,6 +111,14 @@ def test_its_numbers_are_those_of_the_json(loans: tuple[Page, dict[str, Any]]) -
     assert f"{best['threshold']:.2f} {best['n_called']:,.0f} {best['n_right']:,.0f}" in page.text
 
 
+def test_the_picture_of_the_documentation_is_of_today() -> None:
+    """If not: python examples/make_report_picture.py."""
+    image = pytest.importorskip("PIL.Image")
+    text = json.loads(fit(LOANS, "default", "--json").out)["verdict"]["text"]
+    with image.open(LOANS.parents[1] / "docs" / "images" / "report.png") as picture:
+        assert picture.text["Verdict"] == text
+
+
 def test_lines_in_charts_say_what_they_mark(loans: tuple[Page, Any]) -> None:
     page, found = loans
     best = found["thresholds"]["best"]["threshold"]

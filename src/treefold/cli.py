@@ -85,13 +85,15 @@ def make_app() -> "typer.Typer":
 
 
 def _without_types(kind: Any) -> Any:
-    """Let the help of a kind of command say nothing of the type of flags, which take no value."""
+    """Let the help of a kind of command say nothing of types: `<bool>` of a flag, `<str>`."""
 
     def get_params(self: Any, ctx: Any) -> Any:
         params = kind.get_params(self, ctx)
         for one in params:
             if getattr(one, "is_flag", False) and one.metavar is None:
                 one.metavar = ""
+            if one.param_type_name == "argument":
+                one.display_type_rich = lambda ctx: None
         return params
 
     return type(kind.__name__, (kind,), {"get_params": get_params})
@@ -185,9 +187,9 @@ def _make_fit() -> Callable[..., None]:
     ) -> None:
         """Fit a tree to DATA, tuned by cross-validation, and print it with its evidence.
 
-        Text is categories, dates are days, $9.50 and 12% are numbers, empty fields are missing
-        values. The first score is on rows that had no part in growing the tree or in choosing its
-        settings: it is nested.
+        Text is categories, dates are days, $9.50 and 12% are numbers, empty fields
+        are missing values. The first score is on rows that had no part in growing
+        the tree or in choosing its settings: it is nested.
 
         \b
         Examples:
@@ -246,13 +248,14 @@ def _make_predict() -> Callable[..., None]:
     ) -> None:
         """Answer for the rows of DATA, in their order, batch by batch.
 
-        Columns come in any order and among others; only those that a split asks for are needed.
+        Columns come in any order and among others; only those that a split asks for
+        are needed.
 
         \b
         Examples:
           treefold predict loans.treefold new_loans.csv > answers.csv
-          treefold predict loans.treefold new_loans.parquet -o answers.parquet --proba --id number
-          zcat new_loans.csv.gz | treefold predict loans.treefold - --threshold 0.3 --explain
+          treefold predict loans.treefold new.parquet -o answers.parquet --proba
+          zcat new.csv.gz | treefold predict loans.treefold - --threshold 0.3 --id n
         """
         _check_jobs(jobs)
         with mistakes_end_with_code_2():

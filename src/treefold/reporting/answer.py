@@ -117,9 +117,10 @@ def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict
     if baseline:
         naive = f", against {show_score(baseline['score'])} for the same answer for all"
     leaves = count(chosen["leaves"], "leaf", "leaves")
+    score = f"{_choose_article(material.title)} {material.title} of {_show(quoted)}"
     return (
         f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
-        f"with {_choose_article(material.title)} {material.title} of {_show(quoted)} on held-out rows ({how}, {splits}"
+        f"with {score} on held-out rows ({how}, {splits}"
         f"{'; ' + extras if extras else ''}){naive}; {count(_count_rows(material), 'row')}."
     )
 
