@@ -189,7 +189,7 @@ def measure(board: Board, task: Task, n_repeats: int, is_judge: bool) -> None:
         default = score_folds(task, table, y, n_repeats)
         gained, of_gained = describe(without - as_it_comes)
         kept, of_kept = describe(without - default)
-        is_noise = gained < 2 * of_gained
+        is_noise = gained <= 2 * of_gained
         print(
             f"| {task.name} | {name} | {without.mean():.3f} | {as_it_comes.mean():.3f} "
             f"| {default.mean():.3f} | {kept:+.3f} +- {of_kept:.3f} "

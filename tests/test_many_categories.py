@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from cases import BASE_SEED
 from family_trees import Workbench
+from reference.criteria import chance_of_groups
 
 from treefold import (
     BaggingRegressor,
@@ -79,22 +80,42 @@ def test_names_that_tell_much_are_used() -> None:
         assert root_column(DecisionTreeRegressor(max_depth=1).fit(X, y)) == "name", seed
 
 
-@pytest.mark.parametrize("is_class", [False, True])
-@pytest.mark.parametrize("rows_each", [3, 10, 40])
-def test_the_allowance_is_at_least_what_chance_gains(is_class: bool, rows_each: int) -> None:
+TARGETS_OF_NOISE = {
+    "numbers": lambda rng, n: rng.normal(size=n),
+    "two classes": lambda rng, n: (rng.random(n) < 0.5) * 1.0,
+    "a rare class": lambda rng, n: (rng.random(n) < 0.1) * 1.0,
+}
+
+
+@pytest.mark.parametrize("target", TARGETS_OF_NOISE)
+@pytest.mark.parametrize("rows_each", [2, 3, 10, 40])
+def test_the_allowance_is_more_than_chance_gains(target: str, rows_each: int) -> None:
     """By the definition of the contract, on targets that have nothing to do with the names."""
     rng = np.random.default_rng([BASE_SEED, rows_each])
     n_groups, gains = 30, []
     codes = np.repeat(np.arange(n_groups), rows_each).astype(float)[:, None]
     for _ in range(40):
-        y = (rng.random(len(codes)) < 0.5) * 1.0 if is_class else rng.normal(size=len(codes))
         model = DecisionTreeRegressor(
             max_depth=1, categorical_features=[0], min_samples_category=1
-        ).fit(codes, y)
+        ).fit(codes, TARGETS_OF_NOISE[target](rng, len(codes)))
         gains.append(gain_of(model))
-    beyond_one_cut = np.mean(gains) - 1.0  # in variances; two groups gain one by chance
-    assert beyond_one_cut < 0.8 * (n_groups - 2)
-    assert beyond_one_cut > 0.5 * (n_groups - 2)
+    assert np.mean(gains) < chance_of_groups(n_groups)
+    assert np.mean(gains) > 0.5 * chance_of_groups(n_groups)
+
+
+@pytest.mark.parametrize("target", TARGETS_OF_NOISE)
+@pytest.mark.parametrize("n_names", [10, 100])
+def test_names_of_noise_win_less_often_than_a_number_of_noise(target: str, n_names: int) -> None:
+    wins = 0
+    for seed in range(40):
+        rng = np.random.default_rng([BASE_SEED, seed])
+        names = np.repeat(np.arange(n_names), 2)
+        X = pd.DataFrame({"name": [f"n{name}" for name in names], "x": rng.normal(size=len(names))})
+        y = TARGETS_OF_NOISE[target](rng, len(names))
+        kind: Any = DecisionTreeRegressor if target == "numbers" else DecisionTreeClassifier
+        model = kind(max_depth=1).fit(X, y)
+        wins += model.get_n_leaves() > 1 and root_column(model) == "name"
+    assert wins < 20  # of 40
 
 
 def gain_of(model: DecisionTreeRegressor) -> float:

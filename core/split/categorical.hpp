@@ -30,7 +30,7 @@ void list_rare(std::span<const uint32_t> present, int64_t least, RowsOf&& rows_o
 template <class Stats>
 double allowance_for(const NodeView<Stats>& node, size_t n_groups, std::vector<int64_t>& scratch) {
     if (node.rules.min_samples_category == 1 || n_groups <= kFreeGroups) return 0.0;
-    return static_cast<double>(n_groups - kFreeGroups) *
+    return chance_of_groups(n_groups) *
            node.stats.chance_gain(node.totals, node.context, node.variance, scratch);
 }
 

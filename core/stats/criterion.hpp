@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -111,13 +112,19 @@ inline double class_quality(Criterion criterion, std::span<const int64_t> left,
     return (static_cast<double>(gain) - allowance) / static_cast<double>(split_information);
 }
 
-// What the best division of k groups of categories gains where there is nothing to find, per group: the groups' means then
-// vary as much as rows do, and of k normal numbers the best division in two explains 2 / pi of the spread, of few
-// rows each and two classes up to all of it. 0.8 was chosen on tables (docs/benchmarks.md). Up to kFreeGroups that is no more
-// than what the best cut of a number gains by chance, among so many cuts. In units of class_quality(); the
-// entropy gains 1 / (2 ln 2) where a sum of squares gains its variance.
-inline constexpr double kChance = 0.8, kChanceBits = 0.58;
+// What the best division of groups of categories gains where there is nothing to find, in variances of a row (kChanceBits of
+// entropy). All that k more groups explain by chance has the mean k and the standard deviation sqrt(2 k); of normal means the best
+// division takes 2 / pi of that, of few rows each and a rare class nearly all. The constants were chosen on tables
+// (docs/benchmarks.md). Up to kFreeGroups that is no more than what the best cut of a number gains, among so many cuts.
 inline constexpr size_t kFreeGroups = 5;
+inline constexpr double kChancePerGroup = 0.95, kChanceSpread = 1.75;
+inline constexpr double kChanceBits = 0.72;  // 1 / (2 ln 2)
+
+inline double chance_of_groups(size_t n_groups) {
+    if (n_groups <= kFreeGroups) return 0.0;
+    auto more = static_cast<double>(n_groups - kFreeGroups);
+    return kChancePerGroup * more + kChanceSpread * std::sqrt(more);
+}
 
 // Of gini, along the class whose order of the groups gains most: with two classes that is the impurity.
 inline double chance_spread(std::span<const int64_t> x, int64_t total) {
@@ -134,7 +141,7 @@ inline double chance_spread(std::span<const int64_t> x, int64_t total) {
 inline double class_chance(Criterion criterion, std::span<const int64_t> x, int64_t n_rows) {
     int64_t total = total_of(x);
     double weight_of_row = static_cast<double>(total) / static_cast<double>(n_rows);
-    if (criterion == Criterion::gini) return kChance * chance_spread(x, total) * weight_of_row;
+    if (criterion == Criterion::gini) return chance_spread(x, total) * weight_of_row;
     return kChanceBits * weight_of_row * (1.0 / kLogUnit);
 }
 

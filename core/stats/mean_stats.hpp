@@ -101,7 +101,7 @@ public:
         double weight =
             std::frexp(weight_of({totals.rows, totals.slots.data()}, context, scratch), &of_weight);
         double n = static_cast<double>(totals.rows);
-        return scale_by_power(kChance * spread * (weight * weight / n),
+        return scale_by_power(spread * (weight * weight / n),
                               of_spread + variance.exponent + 2 * of_weight - 2 * product_exponent -
                                   context.exponent);
     }

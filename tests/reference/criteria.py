@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import frexp, ldexp
+from math import frexp, ldexp, sqrt
 
 from reference.statistics import Additive, Vector, subtract
 
@@ -74,22 +74,33 @@ def _gain(total: Vector, left: Vector, right: Vector) -> Decimal:
     return CONTEXT.subtract(total_entropy(total[1:]), both)
 
 
-CHANCE, CHANCE_BITS = 0.8, 0.58
+FREE_GROUPS = 5  # of categories, whose sets have no more chances than the cuts of a number
+CHANCE_PER_GROUP, CHANCE_SPREAD = 0.95, 1.75
+CHANCE_BITS = 0.72
+
+
+def chance_of_groups(n_groups: int) -> float:
+    """What the best set of so many groups gains by chance, in units of `chance_gain`.
+
+    Where there is nothing to find, all that k more groups explain has the mean k and the standard
+    deviation sqrt(2 k). Of normal means the best division in two takes 2 / pi of that; of few
+    rows each and a rare class nearly all.
+    """
+    more = max(n_groups - FREE_GROUPS, 0)
+    return CHANCE_PER_GROUP * more + CHANCE_SPREAD * sqrt(more)
 
 
 def chance_gain(criterion: str, total: Vector, node_impurity: float, additive: Additive) -> float:
-    """What the best set of categories gains by chance, per group of them.
+    """What one more group of categories explains by chance: as much as a row varies.
 
-    Where there is nothing to find, the means of k groups vary as much as single rows do, and of
-    k normal numbers the best division in two explains 2 / pi of the spread; of few rows each
-    and two classes it is more. In the units of `quality`. Gains of entropy are 1 / (2 ln 2)
-    where sums of squares are a variance.
+    In the units of `quality`. Gains of entropy are 1 / (2 ln 2) where sums of squares are a
+    variance.
     """
     if criterion == "squared_error":
         return _chance_of_numbers(total, node_impurity, additive)
     weight_of_row = float(sum(total[1:])) / float(total[0])
     if criterion == "gini":
-        return CHANCE * _spread(total) * weight_of_row
+        return _spread(total) * weight_of_row
     return CHANCE_BITS * weight_of_row
 
 
@@ -112,7 +123,7 @@ def _chance_of_numbers(total: Vector, node_impurity: float, additive: Additive) 
     unit = additive.units[2]
     of_unit = unit.numerator.bit_length() - unit.denominator.bit_length()
     return ldexp(
-        CHANCE * spread * (weight * weight / float(total[0])),
+        spread * (weight * weight / float(total[0])),
         of_spread + 2 * of_weight - 2 * of_unit,
     )
 

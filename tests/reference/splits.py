@@ -11,11 +11,10 @@ from itertools import combinations, pairwise
 from math import inf, nan
 
 from reference.columns import MISSING, Column
-from reference.criteria import chance_gain, impurity, quality
+from reference.criteria import chance_gain, chance_of_groups, impurity, quality
 from reference.statistics import Additive, Vector, add, subtract
 
 MAX_EXHAUSTIVE = 8  # categories
-FREE_GROUPS = 5  # of categories, whose sets have no more chances than the cuts of a number
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def judge_splits(
     for number, (column, by_code) in tables.items():
         rare = rare_categories(column, by_code, limits)
         groups = join(by_code, rare)
-        allowance = chance * count_too_many(column, groups, limits)
+        allowance = allow_for_sets(column, groups, limits) * chance
         for threshold, left_groups, missing_left in candidates(column, groups, additive.n_classes):
             parts = [groups[code] for code in left_groups]
             if missing_left:
@@ -119,11 +118,11 @@ def join(by_code: dict[int, Vector], rare: Sequence[int]) -> dict[int, Vector]:
     return {code: groups[code] for code in sorted(groups)}
 
 
-def count_too_many(column: Column, groups: dict[int, Vector], limits: Limits) -> int:
-    """Groups that make sets win by their number: more chances than the cuts of a number have."""
+def allow_for_sets(column: Column, groups: dict[int, Vector], limits: Limits) -> float:
+    """What makes sets win by their number: more chances than the cuts of a number have."""
     if not column.is_categorical or limits.min_samples_category == 1:
-        return 0
-    return max(sum(code != MISSING for code in groups) - FREE_GROUPS, 0)
+        return 0.0
+    return chance_of_groups(sum(code != MISSING for code in groups))
 
 
 def add_up_codes(column: Column, rows: Sequence[int], additive: Additive) -> dict[int, Vector]:
