@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from commands import LOANS, fit
 
+from treefold.findings.document import Choice, ScoreRow, Scores
 from treefold.findings.fits import Result
 from treefold.findings.verdict import judge_fit
 
@@ -128,15 +129,16 @@ def test_a_gain_below_its_corrected_error_is_nothing() -> None:
 
     splits = [(np.arange(20), np.arange(10))] * 3
     result: Any = Result(None, None, splits, Measure, Model, None)  # type: ignore[arg-type]
-    rows = {"cross_validation": {"score": 0.55}, "baseline": {"score": 0.5}}
-    scores = {"rows": rows, "title": "accuracy", "direction": "higher is better"}
-    found = {"scores": scores, "chosen": {"leaves": 3}, "target": {"name": "y"}}
+    rows = {"cross_validation": ScoreRow(0.55), "baseline": ScoreRow(0.5)}
+    scores = Scores("accuracy", "accuracy", "higher is better", {}, rows)
+    chosen = Choice(3, 2, 1, 0.0, None, None, "best", 3)
+    found = {"scores": scores, "chosen": chosen, "target": {"name": "y"}}
     verdict = judge_fit(result, found)
     gains = np.array([-0.1, 0.0, 0.25])
-    assert verdict["standard_error"] == pytest.approx(gains.std(ddof=1) * np.sqrt(1 / 3 + 1 / 2))
-    assert verdict["kind"] == "nothing"
-    rows["cross_validation"]["score"] = 0.9
-    assert judge_fit(result, found)["kind"] == "found"
+    assert verdict.standard_error == pytest.approx(gains.std(ddof=1) * np.sqrt(1 / 3 + 1 / 2))
+    assert verdict.kind == "nothing"
+    rows["cross_validation"] = ScoreRow(0.9)
+    assert judge_fit(result, found).kind == "found"
 
 
 def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:

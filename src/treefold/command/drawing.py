@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from treefold.export.cleaning import reveal, shorten
 from treefold.export.reach import follow_paths
+from treefold.findings.document import PathPoint
 from treefold.findings.nodes import Brief
 from treefold.findings.numbers import show_number, show_score
 
@@ -216,13 +217,13 @@ def _describe_steadiness(split: dict[str, Any], is_full: bool) -> str:
     return f"{text} folds" if low is None or low == high else f"{text} folds, {low}..{high}"
 
 
-def draw_path(path: Sequence[dict[str, Any]], title: str, room: int) -> list[str]:
+def draw_path(path: Sequence[PathPoint], title: str, room: int) -> list[str]:
     """Draw the path of scores over leaves in three lines; the choice and the best are marked."""
-    size = max(len(show_score(one["score"])) for one in path) + 2
+    size = max(len(show_score(one.score)) for one in path) + 2
     points = _thin(path, min(_PATH_POINTS, (room - len(title) - 2) // size))
-    leaves = [f"{one['leaves']:,}" for one in points]
-    scores = [show_score(one["score"]) for one in points]
-    marks = [[name for name in ("chosen", "best") if one[f"is_{name}"]] for one in points]
+    leaves = [f"{one.leaves:,}" for one in points]
+    scores = [show_score(one.score) for one in points]
+    marks = [one.marks for one in points]
     first, second = ([(mark[place:] or [""])[0] for mark in marks] for place in (0, 1))
     columns = list(zip(leaves, scores, first, second, strict=True))
     widths = [max(map(len, column)) for column in columns]
@@ -237,22 +238,20 @@ def draw_path(path: Sequence[dict[str, Any]], title: str, room: int) -> list[str
     ] + _tell_leaf_sizes(path)
 
 
-def _tell_leaf_sizes(path: Sequence[dict[str, Any]]) -> list[str]:
+def _tell_leaf_sizes(path: Sequence[PathPoint]) -> list[str]:
     """Say so if the best candidate has another leaf size than those beside it."""
-    chosen, best = (
-        next(one["min_samples_leaf"] for one in path if one[name])
-        for name in ("is_chosen", "is_best")
-    )
+    chosen = next(one.min_samples_leaf for one in path if one.is_chosen)
+    best = next(one.min_samples_leaf for one in path if one.is_best)
     if chosen == best:
         return []
     least = f"{best} row{'' if best == 1 else 's'}"
     return [f"The best has at least {least} per leaf, the others {chosen}."]
 
 
-def _thin(path: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+def _thin(path: Sequence[PathPoint], most: int) -> list[PathPoint]:
     """Pick some sizes, evenly over their logarithm, the chosen and the best one among them."""
-    sizes = np.log([one["leaves"] for one in path])
-    must = {place for place, one in enumerate(path) if one["is_chosen"] or one["is_best"]}
+    sizes = np.log([one.leaves for one in path])
+    must = {place for place, one in enumerate(path) if one.is_chosen or one.is_best}
     n_more = max(2, most - len(must))
     near = {int(np.abs(sizes - size).argmin()) for size in np.linspace(sizes[0], sizes[-1], n_more)}
     return [path[place] for place in sorted(must | near)]

@@ -36,6 +36,7 @@ from treefold.command.triage import Chosen, choose_columns, describe_columns
 from treefold.command.words import write_findings
 from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
+from treefold.findings.document import to_plain
 from treefold.findings.fits import Result, describe_fit
 from treefold.findings.leakage import list_giveaways, word_giveaway
 from treefold.findings.numbers import show_score
@@ -81,7 +82,7 @@ def run_fit(options: FitOptions, begin: float) -> None:
     reading = recognised.reading
     result.model._reading = reading.to_state({*found["columns"]["used"], options.target})
     if options.test is not None:
-        found["scores"]["rows"]["test"] = score_test_file(result, options, reading)
+        found["scores"].rows["test"] = score_test_file(result, options, reading)
     found["wrote"] = _write(result, encoded, found, options) or [
         "nothing; --model FILE keeps the tree, --report FILE shows it"
     ]
@@ -174,7 +175,7 @@ def _tell_time(
     change, found["order"] = "", None
     if later is not None:
         result.evidence.n_trees += later.n_trees
-        naive = found["scores"]["rows"]["baseline"]["score"]
+        naive = found["scores"].rows["baseline"].score
         found["order"] = {"times": times, **compare_times(study, shuffled, later, naive)}
         scores = show_score(shuffled.score), show_score(later.score)
         change = f" ({study.measure.title} {scores[0]}; {scores[1]} from earlier rows only)"
@@ -264,7 +265,7 @@ def _suggest(found: dict[str, Any], options: FitOptions) -> str:
     command = ["treefold", "predict", str(options.model), data]
     thresholds = found["thresholds"]
     if thresholds is not None:
-        command += ["--threshold", f"{thresholds['best']['threshold']:.2f}"]
+        command += ["--threshold", f"{thresholds.best.threshold:.2f}"]
     return shlex.join(command)
 
 
@@ -274,7 +275,8 @@ def _print(found: dict[str, Any], options: FitOptions) -> None:
             for text in found[name]:
                 say(kind, text)
         with printed():
-            sys.stdout.write(json.dumps(_without_nan(found), indent=2, ensure_ascii=False) + "\n")
+            plain = _without_nan(to_plain(found))
+            sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
         return
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     lines = write_findings(found, choose_width(console), console.is_terminal)

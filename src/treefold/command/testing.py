@@ -17,6 +17,7 @@ from treefold.command.reading import Rows, nan_to_null, open_rows
 from treefold.command.recognition import Reading
 from treefold.command.target import decode, to_float64
 from treefold.command.triage import is_text
+from treefold.findings.document import ScoreRow
 from treefold.findings.fits import Result
 from treefold.findings.measures import measure_answers
 from treefold.findings.target import Target
@@ -26,7 +27,7 @@ __all__ = ["score_test_file"]
 Floats = NDArray[np.float64]
 
 
-def score_test_file(result: Result, options: FitOptions, reading: Reading) -> dict[str, Any]:
+def score_test_file(result: Result, options: FitOptions, reading: Reading) -> ScoreRow:
     """Score the tree of all rows on the rows of `--test`."""
     assert options.test is not None
     model, target, measure = result.model, result.target, result.measure
@@ -59,7 +60,7 @@ def score_test_file(result: Result, options: FitOptions, reading: Reading) -> di
     codes = None if target.codes is None else np.searchsorted(np.array(target.classes), truth)
     there = replace(target, values=truth, codes=codes)
     rest = measure_answers(there, [(np.arange(len(truth)), answers)], weights, measure)
-    return {"score": score, "n_rows": len(truth), **rest}
+    return ScoreRow(score, n_rows=len(truth), extras=rest)
 
 
 def _take_rows(rows: Rows, wanted: list[str], target: Target) -> tuple[Any, NDArray[np.int64]]:

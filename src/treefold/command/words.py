@@ -10,7 +10,9 @@ from typing import Any
 from treefold.command.drawing import draw_path, draw_tree
 from treefold.evaluation.stability import CAUTION
 from treefold.export.cleaning import reveal, shorten
+from treefold.findings.document import Choice, ScoreRow, Scores, change_texts
 from treefold.findings.numbers import count, show_number, show_score
+from treefold.findings.thresholds import Found, Thresholds
 
 __all__ = ["reveal_all", "word_class_weight", "word_size", "write_findings"]
 
@@ -33,7 +35,6 @@ _BRIEF_ROWS = {
     "baseline": "naive",
 }
 _OPTIMISTIC = "cross-validation (optimistic)"
-_NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves"}
 
 
 def write_findings(found: Document, width: int, breaks_paths: bool = False) -> list[Line]:
@@ -52,17 +53,17 @@ def write_findings(found: Document, width: int, breaks_paths: bool = False) -> l
     prose += [("Warning", text) for text in found["warnings"]]
     prose += [("Hint", text) for text in found["hints"]]
     prose.append(("Folds", found["folds"]["description"]))
-    lines = _wrap([("Verdict", found["verdict"]["text"])], room)
+    lines = _wrap([("Verdict", found["verdict"].text)], room)
     path_room = room if breaks_paths else sys.maxsize
     lines += _wrap([("Read", _word_reading(found["read"]))], path_room)
     lines += [*_wrap(_word_notation(found["read"]), room), *_wrap(prose, room)]
     lines += _hang("Score", list(_word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
-    lines += _hang("Path", draw_path(found["path"], found["scores"]["title"], room))
+    lines += _hang("Path", draw_path(found["path"], found["scores"].title, room))
     tree = draw_tree(found["tree"], found["target"], room)
     lines += [*_hang("Tree", tree), *_wrap(_word_rest(found, len(tree) - 1), room)]
-    if found["chosen"]["class_weight"] is not None:
-        lines += _wrap([("", word_class_weight(found["chosen"]["class_weight"]))], room)
+    if found["chosen"].class_weight is not None:
+        lines += _wrap([("", word_class_weight(found["chosen"].class_weight))], room)
     lines += _wrap([("Columns", _word_importance(found))], room)
     if found["thresholds"] is not None:
         texts = _word_thresholds(found["thresholds"])
@@ -75,13 +76,7 @@ def write_findings(found: Document, width: int, breaks_paths: bool = False) -> l
 
 def reveal_all(value: Any) -> Any:
     """Let no name or category that holds a line break or a code of the terminal act as one."""
-    if isinstance(value, str):
-        return reveal(value)
-    if isinstance(value, dict):
-        return {reveal_all(name): reveal_all(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [reveal_all(item) for item in value]
-    return value
+    return change_texts(value, reveal)
 
 
 def _wrap(lines: list[Line], room: int) -> list[Line]:
@@ -175,12 +170,12 @@ def _word_missing(missing: dict[str, float]) -> str:
     return _some([f"{name} {share:.1%}" for name, share in missing.items()])
 
 
-def _word_scores(scores: Document, room: int) -> Iterator[str]:
-    rows = scores["rows"]
-    extras = [name for name in rows["baseline"] if name not in _NOT_EXTRA]
+def _word_scores(scores: Scores, room: int) -> Iterator[str]:
+    rows = scores.rows
+    extras = list(rows["baseline"].extras)
     sizes = [max(9, len(name)) for name in extras]
     names, rest = _ROWS, sum(sizes) + 2 * len(sizes) + 2
-    head = f"{scores['title']} ({scores['direction'].split()[0]} is better)"
+    head = f"{scores.title} ({scores.direction.split()[0]} is better)"
     if max(map(len, names.values())) + len(head) + rest > room:
         head = head.replace(" is better", "")
     if max(map(len, names.values())) + max(len(head), 17) + rest > room:
@@ -192,31 +187,31 @@ def _word_scores(scores: Document, room: int) -> Iterator[str]:
     titles = "".join(f"  {name:>{wide}}" for name, wide in zip(extras, sizes, strict=True))
     yield f"{'':{width}}  {head:>{size}}{titles}"
     for name, row in rows.items():
-        error = row.get("standard_error")
-        score = show_score(row["score"]) + ("" if error is None else f" ± {error:.4f}")
+        error = row.standard_error
+        score = show_score(row.score) + ("" if error is None else f" ± {error:.4f}")
         cells = "".join(
-            f"  {_show_extra(row, one):>{wide}}" for one, wide in zip(extras, sizes, strict=True)
+            f"  {_show_extra(row.extras.get(one)):>{wide}}"
+            for one, wide in zip(extras, sizes, strict=True)
         )
         yield f"{titles_of[name]:{width}}  {score:>{size}}{cells}".rstrip()
     yield from textwrap.wrap(_define(scores), room)
 
 
-def _name_row(name: str, rows: Document, names: dict[str, str]) -> str:
+def _name_row(name: str, rows: dict[str, ScoreRow], names: dict[str, str]) -> str:
     is_optimistic = name == "cross_validation" and "nested" not in rows
     return _OPTIMISTIC if is_optimistic else names[name]
 
 
-def _define(scores: Document) -> str:
+def _define(scores: Scores) -> str:
     """Say how the numbers come about: those that come about alike together."""
     names: dict[str, list[str]] = {}
-    for name, text in scores["definitions"].items():
+    for name, text in scores.definitions.items():
         names.setdefault(text, []).append(name)
     texts = [f"{', '.join(some)}: {text}." for text, some in names.items()]
     return " ".join([*texts, "±: one standard error, over splits."])
 
 
-def _show_extra(row: Document, name: str) -> str:
-    value = row.get(name)
+def _show_extra(value: float | None) -> str:
     if value is None:
         return ""
     if math.isnan(value):
@@ -224,15 +219,15 @@ def _show_extra(row: Document, name: str) -> str:
     return show_score(value) if abs(value) < 100 else show_number(round(value, 1))
 
 
-def _word_choice(chosen: Document) -> str:
+def _word_choice(chosen: Choice) -> str:
     rule = {
         "one_se": "the smallest of {} within one standard error of the best",
         "best": "the best of {}",
     }
-    leaves, size = count(chosen["leaves"], "leaf", "leaves"), chosen["min_samples_leaf"]
-    return f"{leaves}, depth {chosen['depth']}, at least {count(size, 'row')} per leaf: " + rule[
-        chosen["rule"]
-    ].format(f"{chosen['candidates']:,}")
+    leaves, size = count(chosen.leaves, "leaf", "leaves"), chosen.min_samples_leaf
+    return f"{leaves}, depth {chosen.depth}, at least {count(size, 'row')} per leaf: " + rule[
+        chosen.rule
+    ].format(f"{chosen.candidates:,}")
 
 
 def word_class_weight(class_weight: Any) -> str:
@@ -258,25 +253,25 @@ def _word_importance(found: Document) -> str:
         return "not ranked: a single row cannot be shuffled"
     if not found["importance"]:
         return "none matters: the tree has no split"
-    ranked = [f"{one['column']} {show_score(one['loss'])}" for one in found["importance"]]
-    title = found["scores"]["title"]
+    ranked = [f"{one.column} {show_score(one.loss)}" for one in found["importance"]]
+    title = found["scores"].title
     return f"{_some(ranked)} (what the held-out {title} loses if it is shuffled)"
 
 
-def _word_thresholds(thresholds: Document) -> Iterator[str]:
-    half, best, label = thresholds["half"], thresholds["best"], thresholds["positive"]
+def _word_thresholds(thresholds: Thresholds) -> Iterator[str]:
+    half, best, label = thresholds.half, thresholds.best, thresholds.positive
     yield _word_found(half, label)
-    if best["threshold"] == half["threshold"]:
+    if best.threshold == half.threshold:
         yield "No other threshold has a higher F1."
         return
-    yield f"{best['threshold']:.2f}, highest F1: {_word_found(best, label)}"
+    yield f"{best.threshold:.2f}, highest F1: {_word_found(best, label)}"
 
 
-def _word_found(found: Document, label: str) -> str:
+def _word_found(found: Found, label: str) -> str:
     return (
-        f"recall {found['recall']:.0%} (finds {found['n_right']:,.0f} of "
-        f"{found['n_positive']:,.0f} '{label}'), precision {found['precision']:.0%} "
-        f"(of {found['n_called']:,.0f} predicted)"
+        f"recall {found.recall:.0%} (finds {found.n_right:,.0f} of "
+        f"{found.n_positive:,.0f} '{label}'), precision {found.precision:.0%} "
+        f"(of {found.n_called:,.0f} predicted)"
     )
 
 

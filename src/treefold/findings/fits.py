@@ -1,8 +1,8 @@
-"""Everything about a fit as one document of plain values: `--json` prints it, `words` words it."""
+"""Everything about a fit as one document: `--json` prints it, `words` words it."""
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from treefold.evaluation.fitting import Evidence
 from treefold.evaluation.trials import Trials, summarise_trials
+from treefold.findings.document import Choice, ColumnLoss, PathPoint, ScoreRow, Scores
 from treefold.findings.folds import Splits
 from treefold.findings.measures import Measure, define_extras, measure_answers
 from treefold.findings.nodes import list_nodes
 from treefold.findings.target import Target
-from treefold.findings.thresholds import compare_thresholds
+from treefold.findings.thresholds import Thresholds, compare_thresholds
 from treefold.pooling import Pooling, summarise
 
 __all__ = ["Answers", "Result", "describe_fit", "gather_answers"]
@@ -60,30 +61,25 @@ def describe_fit(result: Result) -> dict[str, Any]:
 # Scores -----------------------------------------------------------------------------------------
 
 
-def _describe_scores(result: Result) -> dict[str, Any]:
+def _describe_scores(result: Result) -> Scores:
     """All scores, over the same held-out rows, and how each of them comes about."""
     measure, evaluation = result.measure, result.model.evaluation_
     summary = _find_summary(result.model)
     rows = {name: _turn(row, measure.sign) for name, row in summary["rows"].items()}
     if "n_leaves" in evaluation.path:
         leaves = int(evaluation.path["n_leaves"][summary["best_index"]])
-        rows["best_on_path"]["leaves"] = leaves
+        rows["best_on_path"] = replace(rows["best_on_path"], leaves=leaves)
     definitions = {measure.title: summary["definition"]}
     if evaluation.predictions is not None:
         numbers = _list_compared(result)
         for name, answers in _gather_all(result).items():
             if name in rows:
                 parts = [(result.splits[number][1], answers[number]) for number in numbers]
-                rows[name] |= measure_answers(result.target, parts, result.weights, measure)
+                extras = measure_answers(result.target, parts, result.weights, measure)
+                rows[name] = replace(rows[name], extras=extras)
         tests = [result.splits[number][1] for number in numbers]
         definitions |= define_extras(result.target, tests, result.weights, measure)
-    return {
-        "measure": measure.name,
-        "title": measure.title,
-        "direction": measure.direction,
-        "definitions": definitions,
-        "rows": rows,
-    }
+    return Scores(measure.name, measure.title, measure.direction, definitions, rows)
 
 
 def _find_summary(model: Any) -> Any:
@@ -106,10 +102,10 @@ def _is_of_split(name: str) -> bool:
     return name.startswith("split") and name.endswith("_test_score")
 
 
-def _turn(row: dict[str, Any], sign: int) -> dict[str, Any]:
+def _turn(row: Mapping[str, Any], sign: int) -> ScoreRow:
     """Give an error its sign back; without a standard error it is None."""
     score, error = sign * float(row["score"]) + 0.0, _know(row["standard_error"])
-    return {**row, "score": score, "standard_error": error}
+    return ScoreRow(score, error, row["n_splits"])
 
 
 def _list_compared(result: Result) -> list[int]:
@@ -156,18 +152,18 @@ def gather_answers(result: Result) -> Answers | None:
 # The choice -------------------------------------------------------------------------------------
 
 
-def _describe_choice(model: Any) -> dict[str, Any]:
+def _describe_choice(model: Any) -> Choice:
     tree = model.tree_
-    return {
-        "leaves": int(tree.n_leaves),
-        "depth": int(tree.max_depth),
-        "min_samples_leaf": model.best_params_["min_samples_leaf"],
-        "ccp_alpha": float(model.best_params_["ccp_alpha"]),
-        "max_depth": model.best_params_["max_depth"],
-        "class_weight": _name_weights(model.best_params_.get("class_weight")),
-        "rule": model.rule,
-        "candidates": len(model.cv_results_["params"]),
-    }
+    return Choice(
+        leaves=int(tree.n_leaves),
+        depth=int(tree.max_depth),
+        min_samples_leaf=model.best_params_["min_samples_leaf"],
+        ccp_alpha=float(model.best_params_["ccp_alpha"]),
+        max_depth=model.best_params_["max_depth"],
+        class_weight=_name_weights(model.best_params_.get("class_weight")),
+        rule=model.rule,
+        candidates=len(model.cv_results_["params"]),
+    )
 
 
 def _name_weights(class_weight: Any) -> Any:
@@ -177,7 +173,7 @@ def _name_weights(class_weight: Any) -> Any:
     return {str(label): float(weight) for label, weight in class_weight.items()}
 
 
-def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
+def _describe_path(model: Any, sign: int) -> list[PathPoint]:
     """List the sizes of the chosen leaf size, from one leaf on, and the best candidate of all."""
     results, index = model.cv_results_, model.best_index_
     if "n_leaves" not in results:  # a search
@@ -185,26 +181,26 @@ def _describe_path(model: Any, sign: int) -> list[dict[str, Any]]:
     best = _find_summary(model)["best_index"]
     sizes = [params["min_samples_leaf"] for params in results["params"]]
     path = [
-        {
-            "leaves": int(results["n_leaves"][place]),
-            "min_samples_leaf": size,
-            "ccp_alpha": float(results["params"][place]["ccp_alpha"]),
-            "score": sign * float(results["mean_test_score"][place]) + 0.0,
-            "standard_error": _know(results["se_test_score"][place]),
-            "is_chosen": place == index,
-            "is_best": place == best,
-        }
+        PathPoint(
+            leaves=int(results["n_leaves"][place]),
+            min_samples_leaf=size,
+            ccp_alpha=float(results["params"][place]["ccp_alpha"]),
+            score=sign * float(results["mean_test_score"][place]) + 0.0,
+            standard_error=_know(results["se_test_score"][place]),
+            is_chosen=place == index,
+            is_best=place == best,
+        )
         for place, size in enumerate(sizes)
         if size == sizes[index] or place == best
     ]
-    return sorted(path, key=lambda one: one["leaves"])
+    return sorted(path, key=lambda one: one.leaves)
 
 
 def _know(error: float) -> float | None:
     return None if math.isnan(error) else float(error)
 
 
-def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
+def _rank_columns(result: Result) -> list[ColumnLoss] | None:
     """Rank the columns by what the held-out score loses if they are shuffled; None: unknown."""
     losses = result.evidence.importance
     if losses is None:
@@ -215,17 +211,17 @@ def _rank_columns(result: Result) -> list[dict[str, Any]] | None:
     names = result.model.tree_.schema.names
     order = np.argsort(-means, kind="stable")
     return [
-        {
-            "column": f"feature_{column}" if names is None else str(names[column]),
-            "loss": float(means[column]),
-            "standard_error": float(errors[column]),
-        }
+        ColumnLoss(
+            f"feature_{column}" if names is None else str(names[column]),
+            float(means[column]),
+            float(errors[column]),
+        )
         for column in order.tolist()
         if losses[column].any()
     ]
 
 
-def _describe_thresholds(result: Result) -> dict[str, Any] | None:
+def _describe_thresholds(result: Result) -> Thresholds | None:
     """Compare one half with a better threshold, on nested answers if there are any.
 
     None where no threshold could do anything: a tree without a split gives all rows one share.
@@ -238,4 +234,4 @@ def _describe_thresholds(result: Result) -> dict[str, Any] | None:
     is_positive = target.codes[answers.rows] == column
     weights = None if result.weights is None else result.weights[answers.rows]
     half, best = compare_thresholds(is_positive, answers.values[:, column], weights)
-    return {"positive": str(target.positive), "half": half.as_dict(), "best": best.as_dict()}
+    return Thresholds(str(target.positive), half, best)

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "choose_by_cost", "compare_thresholds", "list_thresholds"]
+__all__ = ["Found", "Thresholds", "choose_by_cost", "compare_thresholds", "list_thresholds"]
+
+from treefold.findings.document import Finding
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Finding):
     """What is called positive at one threshold."""
 
     threshold: float
@@ -44,6 +46,15 @@ class Found:
             "precision": self.precision,
             "f1": self.f1,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds(Finding):
+    """One half, and a better threshold."""
+
+    positive: str
+    half: Found
+    best: Found
 
 
 def compare_thresholds(

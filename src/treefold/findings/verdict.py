@@ -8,11 +8,13 @@
 
 import math
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.findings.document import ScoreRow, Verdict
 from treefold.findings.fits import Result
 from treefold.findings.numbers import show_score
 
@@ -24,11 +26,12 @@ _SHARE_OF_FIRST = 0.25  # of what the most important column is worth
 Floats = NDArray[np.float64]
 
 
-def judge_fit(result: Result, found: dict[str, Any]) -> dict[str, Any]:
+def judge_fit(result: Result, found: dict[str, Any]) -> Verdict:
     """Sum up what was found: a kind, the gain over one answer for all, and a sentence."""
-    rows = found["scores"]["rows"]
+    rows: dict[str, ScoreRow] = found["scores"].rows
     name = "nested" if "nested" in rows else "cross_validation"
-    score, naive = rows[name]["score"], rows.get("baseline", {}).get("score")
+    score = rows[name].score
+    naive = rows["baseline"].score if "baseline" in rows else None
     if naive is not None and not math.isfinite(naive):
         naive = None
     gain = None if naive is None else result.measure.sign * (score - naive)
@@ -39,19 +42,12 @@ def judge_fit(result: Result, found: dict[str, Any]) -> dict[str, Any]:
         columns = _name_leaders(found)
     if "column" in reasons:
         kind = "suspicious"
-    elif not found["chosen"]["leaves"] > 1 or not (gain is None or gain >= max(error or 0.0, 1e-9)):
+    elif not found["chosen"].leaves > 1 or not (gain is None or gain >= max(error or 0.0, 1e-9)):
         kind = "nothing"
     else:
         kind = "suspicious" if reasons else "found"
-    verdict = {
-        "kind": kind,
-        "reasons": reasons,
-        "columns": columns,
-        "score_of": name,
-        "gain": gain,
-        "standard_error": error,
-    }
-    return {**verdict, "text": _word(verdict, found, score, naive)}
+    verdict = Verdict(kind, reasons, columns, name, gain, error)
+    return replace(verdict, text=_word(verdict, found, score, naive))
 
 
 def _find_reasons(found: dict[str, Any], score: float, naive: float | None) -> list[str]:
@@ -62,7 +58,7 @@ def _find_reasons(found: dict[str, Any], score: float, naive: float | None) -> l
         reasons.append("time" if "times" in order else "order")
     if naive is None or reasons:
         return reasons
-    is_error = found["scores"]["direction"].startswith("lower")
+    is_error = found["scores"].is_error
     left, of = (score, naive) if is_error else (1 - score, 1 - naive)  # 1 is the best of scores
     if not 0 <= left <= _HARDLY_ANY * of:
         return []
@@ -72,14 +68,14 @@ def _find_reasons(found: dict[str, Any], score: float, naive: float | None) -> l
 def _name_leaders(found: dict[str, Any]) -> list[str]:
     """Name the columns on which the score rests most, two of them at the most."""
     ranked = (found.get("importance") or [])[:2]
-    return [one["column"] for one in ranked if one["loss"] >= _SHARE_OF_FIRST * ranked[0]["loss"]]
+    return [one.column for one in ranked if one.loss >= _SHARE_OF_FIRST * ranked[0].loss]
 
 
-def warn_of_score(verdict: dict[str, Any]) -> list[str]:
+def warn_of_score(verdict: Verdict) -> list[str]:
     """Say what to do about a score that is too good without a column that gives all away."""
-    if verdict["kind"] != "suspicious" or "score" not in verdict["reasons"]:
+    if verdict.kind != "suspicious" or "score" not in verdict.reasons:
         return []
-    drops = " ".join(f"--drop {shlex.quote(name)}" for name in verdict["columns"])
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in verdict.columns)
     cure = f": {drops}" if drops else ""
     return [
         "Suspicious: hardly any error is left. If a column is known only afterwards, leave it out"
@@ -126,43 +122,43 @@ def _measure_error(result: Result) -> float | None:
     return float(np.std(gains[is_known], ddof=1)) * math.sqrt(1 / n_splits + ratio)
 
 
-def _word(verdict: dict[str, Any], found: dict[str, Any], score: float, naive: Any) -> str:
-    title, is_error = found["scores"]["title"], found["scores"]["direction"].startswith("lower")
+def _word(verdict: Verdict, found: dict[str, Any], score: float, naive: Any) -> str:
+    title, is_error = found["scores"].title, found["scores"].is_error
     held = f"{title} {show_score(score)}"
-    if verdict["kind"] == "suspicious":
+    if verdict.kind == "suspicious":
         return _word_doubt(verdict, found, held)
-    if found["chosen"]["leaves"] == 1:
+    if found["chosen"].leaves == 1:
         return (
             "Nothing found: no tree predicts better than one answer for all rows"
             f"{'' if naive is None else f' ({title} {show_score(naive)})'}."
         )
     against = "" if naive is None else f"one answer for all ({show_score(naive)})"
-    if verdict["kind"] == "nothing":
+    if verdict.kind == "nothing":
         return f"Nothing found: {held} is not clearly better than {against}."
     if not against:
         return f"A tree with {held}; how much better than one answer for all is not known."
-    share = verdict["gain"] / naive if is_error and naive else 0.0
+    share = verdict.gain / naive if is_error and naive and verdict.gain is not None else 0.0
     how = f"{share:.0%} below" if share >= 0.01 else "better than"
     return f"A tree helps: {held}, {how} {against}."
 
 
-def _word_doubt(verdict: dict[str, Any], found: dict[str, Any], held: str) -> str:
+def _word_doubt(verdict: Verdict, found: dict[str, Any], held: str) -> str:
     reasons = []
-    if "column" in verdict["reasons"]:
-        names = " and ".join(f"'{name}'" for name in verdict["columns"][:2])
-        if len(verdict["columns"]) > 2:
-            names = f"'{verdict['columns'][0]}' and {len(verdict['columns']) - 1} more columns"
-        each = " each" if len(verdict["columns"]) > 1 else ""
+    if "column" in verdict.reasons:
+        names = " and ".join(f"'{name}'" for name in verdict.columns[:2])
+        if len(verdict.columns) > 2:
+            names = f"'{verdict.columns[0]}' and {len(verdict.columns) - 1} more columns"
+        each = " each" if len(verdict.columns) > 1 else ""
         verb = "give" if each else "gives"
         reasons.append(f"{names}{each} {verb} '{found['target']['name']}' away")
-    if "order" in verdict["reasons"]:
+    if "order" in verdict.reasons:
         later = show_score(found["order"]["score"])
         reasons.append(f"the order of the rows matters ({later} on stretches of the file)")
-    if "time" in verdict["reasons"]:
+    if "time" in verdict.reasons:
         names = ", ".join(f"'{name}'" for name in found["order"]["times"])
         later = show_score(found["order"]["score"])
         reasons.append(f"the rows follow in time by {names} ({later} from earlier rows only)")
-    if "score" in verdict["reasons"]:
-        names = " and ".join(f"'{name}'" for name in verdict["columns"])
+    if "score" in verdict.reasons:
+        names = " and ".join(f"'{name}'" for name in verdict.columns)
         reasons.append(f"hardly any error is left{f', mostly thanks to {names}' if names else ''}")
     return f"Suspicious: {held} may be too good, because {', and '.join(reasons)}."

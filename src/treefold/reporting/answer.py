@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from treefold.findings.document import ScoreRow
 from treefold.findings.numbers import show_number, show_score
 from treefold.findings.verdict import pair_scores
 from treefold.reporting.material import Material
@@ -21,7 +22,6 @@ _ROWS = {
     "baseline": ("Naive", "One answer for all rows: the tree without any split."),
     "test": ("Test file", "Rows of a file of their own."),
 }
-_NOT_EXTRA = {"score", "standard_error", "n_splits", "leaves", "n_rows"}
 _SHARES = {"accuracy", "balanced accuracy"}
 _SMALL_CLASS, _MUCH_MISSING, _FEW_ROWS = 30, 0.3, 200
 _LISTED = 12  # in a note
@@ -30,17 +30,17 @@ _LISTED = 12  # in a note
 def describe_answer(material: Material) -> dict[str, Any]:
     """Say what there is, how good it is, and which number to quote."""
     scores = material.found["scores"]
-    name = next(one for one in ("nested", "cross_validation") if one in scores["rows"])
-    quoted, baseline = scores["rows"][name], scores["rows"].get("baseline", {})
+    name = next(one for one in ("nested", "cross_validation") if one in scores.rows)
+    quoted, baseline = scores.rows[name], scores.rows.get("baseline")
     return {
         "verdict": material.found["verdict"],
         "headline": _headline(material),
         "is_nested": name == "nested",
-        "direction": scores["direction"],
+        "direction": scores.direction,
         "tiles": _tiles(material, quoted, baseline),
         "quote": _quote(material, name, quoted, baseline),
-        "table": _table(scores["rows"]),
-        "extras": _extras(scores["rows"]),
+        "table": _table(scores.rows),
+        "extras": _extras(scores.rows),
         "notes": [clean(note) for note in material.result.model.evaluation_.notes],
     }
 
@@ -52,35 +52,34 @@ def _headline(material: Material) -> str:
     n_columns = material.tree.n_features
     if not used:
         return f"No split helps: the best tree says the same of every row about {what}."
-    leaves = count(chosen["leaves"], "leaf", "leaves")
+    leaves = count(chosen.leaves, "leaf", "leaves")
     return (
         f"A tree with {leaves} predicts {what} from {len(used):,} of {count(n_columns, 'column')}."
     )
 
 
-def _show(row: dict[str, Any]) -> str:
-    error = row.get("standard_error")
-    return show_score(row["score"]) + ("" if error is None else f" ± {error:.4f}")
+def _show(row: ScoreRow) -> str:
+    error = row.standard_error
+    return show_score(row.score) + ("" if error is None else f" ± {error:.4f}")
 
 
-def _tiles(
-    material: Material, quoted: dict[str, Any], baseline: dict[str, Any]
-) -> list[dict[str, str]]:
+def _tiles(material: Material, quoted: ScoreRow, baseline: ScoreRow | None) -> list[dict[str, str]]:
     """The few numbers that stand out."""
     tiles = [
         {
             "name": material.title,
-            "value": show_score(quoted["score"]),
-            "error": _show(quoted).removeprefix(show_score(quoted["score"])),
-            "note": f"naive {show_score(baseline['score'])}" if baseline else "",
+            "value": show_score(quoted.score),
+            "error": _show(quoted).removeprefix(show_score(quoted.score)),
+            "note": f"naive {show_score(baseline.score)}" if baseline else "",
         }
     ]
-    for name in _extras({"quoted": quoted}):
+    naive = {} if baseline is None else baseline.extras
+    for name in quoted.extras:
         tiles.append(
             {
                 "name": name,
-                "value": _show_extra(name, quoted[name]),
-                "note": f"naive {_show_extra(name, baseline[name])}" if name in baseline else "",
+                "value": _show_extra(name, quoted.extras[name]),
+                "note": f"naive {_show_extra(name, naive[name])}" if name in naive else "",
             }
         )
     wins = _count_wins(material)
@@ -88,9 +87,7 @@ def _tiles(
         better, total = wins
         tiles.append({"name": "Beats naive in", "value": f"{better} of {total}", "note": "splits"})
     chosen = material.found["chosen"]
-    tiles.append(
-        {"name": "Leaves", "value": f"{chosen['leaves']:,}", "note": f"depth {chosen['depth']}"}
-    )
+    tiles.append({"name": "Leaves", "value": f"{chosen.leaves:,}", "note": f"depth {chosen.depth}"})
     return tiles
 
 
@@ -103,20 +100,20 @@ def _count_wins(material: Material) -> tuple[int, int] | None:
     return int((scores > naive).sum()), len(scores)
 
 
-def _quote(material: Material, name: str, quoted: dict[str, Any], baseline: dict[str, Any]) -> str:
+def _quote(material: Material, name: str, quoted: ScoreRow, baseline: ScoreRow | None) -> str:
     """One sentence to copy."""
     chosen = material.found["chosen"]
     how = "nested cross-validation" if name == "nested" else "cross-validation, not nested"
-    splits = count(quoted["n_splits"], "split")
-    if quoted["n_splits"] == 1:
+    splits = count(quoted.n_splits or 0, "split")
+    if quoted.n_splits == 1:
         splits = "all held-out rows together"
     extras = ", ".join(
-        f"{one} {_show_extra(one, quoted[one])}" for one in _extras({"quoted": quoted})
+        f"{name} {_show_extra(name, value)}" for name, value in quoted.extras.items()
     )
     naive = ""
     if baseline:
-        naive = f", against {show_score(baseline['score'])} for the same answer for all"
-    leaves = count(chosen["leaves"], "leaf", "leaves")
+        naive = f", against {show_score(baseline.score)} for the same answer for all"
+    leaves = count(chosen.leaves, "leaf", "leaves")
     score = f"{_choose_article(material.title)} {material.title} of {_show(quoted)}"
     return (
         f"A decision tree with {leaves} predicts {clean(material.found['target']['name'], 60)} "
@@ -135,9 +132,8 @@ def _count_rows(material: Material) -> int:
     return int(material.tree.n_node_samples[0])
 
 
-def _extras(rows: dict[str, Any]) -> list[str]:
-    names = dict.fromkeys(name for row in rows.values() for name in row)
-    return [name for name in names if name not in _NOT_EXTRA]
+def _extras(rows: dict[str, ScoreRow]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows.values() for name in row.extras))
 
 
 def _show_extra(name: str, value: float | None) -> str:
@@ -148,7 +144,7 @@ def _show_extra(name: str, value: float | None) -> str:
     return f"{value:.3f}" if abs(value) < 100 else show_number(round(value, 1))
 
 
-def _table(rows: dict[str, Any]) -> list[dict[str, Any]]:
+def _table(rows: dict[str, ScoreRow]) -> list[dict[str, Any]]:
     extras = _extras(rows)
     order = [name for name in _ROWS if name in rows]
     return [
@@ -156,7 +152,7 @@ def _table(rows: dict[str, Any]) -> list[dict[str, Any]]:
             "name": _ROWS[name][0],
             "meaning": _ROWS[name][1],
             "score": _show(rows[name]),
-            "extras": [_show_extra(one, rows[name].get(one)) for one in extras],
+            "extras": [_show_extra(one, rows[name].extras.get(one)) for one in extras],
             "is_quoted": place == 0,
         }
         for place, name in enumerate(order)

@@ -28,7 +28,7 @@ def describe_card(material: Material) -> dict[str, Any]:
         ("Rows", f"{int(material.tree.n_node_samples[0]):,}"),
         ("Folds", clean(found["folds"]["description"])),
         ("Seed", card.seed),
-        ("Rule of choice", f"{chosen['rule']} of {count(chosen['candidates'], 'candidate')}"),
+        ("Rule of choice", f"{chosen.rule} of {count(chosen.candidates, 'candidate')}"),
         ("Versions", _list_versions()),
     ]
     settings = [(clean(name, 40), clean(value, 60)) for name, value in card.parameters.items()]
@@ -52,7 +52,7 @@ def _list_limits(material: Material) -> list[str]:
         "A ± is one standard error over splits, which share most of their rows: it says how much "
         "scores vary, not how sure one may be.",
     ]
-    if "nested" not in material.found["scores"]["rows"]:
+    if "nested" not in material.found["scores"].rows:
         limits.append("The score is not nested: it has helped to choose, and is a little too good.")
     if material.stability is None:
         limits.append("How steady the splits are over the folds is not known of this model.")

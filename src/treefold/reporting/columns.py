@@ -29,17 +29,17 @@ def describe_importance(material: Material) -> dict[str, Any]:
     rows = [
         {
             "place": place,
-            "column": clean(one["column"], 36),
-            "loss": one["loss"],
-            "low": one["loss"] - one["standard_error"],
-            "high": one["loss"] + one["standard_error"],
+            "column": clean(one.column, 36),
+            "loss": one.loss,
+            "low": one.loss - one.standard_error,
+            "high": one.loss + one.standard_error,
         }
         for place, one in enumerate(ranked)
     ]
     grid = Grid(
         ("column", f"loss of {material.title}", "standard error"),
         [
-            (clean(one["column"], 60), show_score(one["loss"]), f"{one['standard_error']:.4f}")
+            (clean(one.column, 60), show_score(one.loss), f"{one.standard_error:.4f}")
             for one in ranked
         ],
     )
@@ -107,7 +107,7 @@ def _choose(material: Material) -> list[int]:
             for column in range(material.tree.n_features)
         ]
         by_name = {name: column for column, name in enumerate(shown)}
-        first = [by_name[one["column"]] for one in ranked if gains[by_name[one["column"]]] > 0]
+        first = [by_name[one.column] for one in ranked if gains[by_name[one.column]] > 0]
         order = [*first, *(column for column in order if column not in first)]
     return order[:_FIRST]
 

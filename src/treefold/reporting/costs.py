@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treefold.findings.thresholds import choose_by_cost, list_thresholds
+from treefold.findings.thresholds import Found, Thresholds, choose_by_cost, list_thresholds
 from treefold.reporting.charts import Chart, Grid, colour, draw, field, rule_at, word_at
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, count, percent
@@ -24,17 +24,17 @@ def describe_thresholds(material: Material) -> dict[str, Any] | None:
     is_positive = target.codes[answers.rows] == column
     weights = None if material.result.weights is None else material.weigh(answers.rows)
     found = list_thresholds(is_positive, answers.values[:, column], weights)
-    is_best = thresholds["half"]["threshold"] == thresholds["best"]["threshold"]
+    is_best = thresholds.half.threshold == thresholds.best.threshold
     names = ("half",) if is_best else ("half", "best")
     return {
         "label": material.label(column),
         "is_best": is_best,
-        "marked": [_word(thresholds[name]) for name in names],
+        "marked": [_word(getattr(thresholds, name)) for name in names],
         "chart": _draw(found, thresholds, material.label(column)),
         "costs": [
             {
                 "ratio": _word_ratio(ratio),
-                **_word(choose_by_cost(found, ratio).as_dict()),
+                **_word(choose_by_cost(found, ratio)),
             }
             for ratio in _RATIOS
         ],
@@ -42,15 +42,15 @@ def describe_thresholds(material: Material) -> dict[str, Any] | None:
     }
 
 
-def _word(one: dict[str, Any]) -> dict[str, str]:
+def _word(one: Found) -> dict[str, str]:
     return {
-        "threshold": f"{one['threshold']:.2f}",
-        "called": f"{one['n_called']:,.0f}",
-        "right": f"{one['n_right']:,.0f}",
-        "missed": f"{one['n_positive'] - one['n_right']:,.0f}",
-        "recall": percent(one["recall"]),
-        "precision": percent(one["precision"]) if one["n_called"] else UNKNOWN,
-        "f1": f"{one['f1']:.3f}",
+        "threshold": f"{one.threshold:.2f}",
+        "called": f"{one.n_called:,.0f}",
+        "right": f"{one.n_right:,.0f}",
+        "missed": f"{one.n_positive - one.n_right:,.0f}",
+        "recall": percent(one.recall),
+        "precision": percent(one.precision) if one.n_called else UNKNOWN,
+        "f1": f"{one.f1:.3f}",
     }
 
 
@@ -60,7 +60,7 @@ def _word_ratio(ratio: float) -> str:
     return count(int(ratio), "false alarm")
 
 
-def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
+def _draw(found: list[Any], thresholds: Thresholds, label: str) -> Chart:
     points = [
         {"threshold": one.threshold, "kind": name, "share": getattr(one, name.lower())}
         for one in found
@@ -70,7 +70,7 @@ def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
     names = list(_CURVES)
     scale = {"domain": names, "range": [colour(name) for name in _CURVES.values()]}
     dashes = {"domain": names, "range": [[1, 0], [7, 3], [2, 2]]}
-    marks = [{"threshold": thresholds[name]["threshold"]} for name in ("half", "best")]
+    marks = [{"threshold": one.threshold} for one in (thresholds.half, thresholds.best)]
     layers = [
         rule_at(marks, x=x),
         *_word_marks(marks, x),
@@ -87,11 +87,11 @@ def _draw(found: list[Any], thresholds: dict[str, Any], label: str) -> Chart:
     ]
     grid = Grid(
         ("threshold", "recall", "precision", "F1", "predicted", "right"),
-        [tuple(_word(one.as_dict())[name] for name in _COLUMNS) for one in found],
+        [tuple(_word(one)[name] for name in _COLUMNS) for one in found],
     )
     alt = (
         f"Recall, precision and F1 of “{label}” at every threshold; lines mark 0.50 and "
-        f"{thresholds['best']['threshold']:.2f}, which has the highest F1."
+        f"{thresholds.best.threshold:.2f}, which has the highest F1."
     )
     return draw("What a threshold finds", alt, layers, grid, (640, 300))
 

@@ -64,7 +64,7 @@ class Material:
     @property
     def title(self) -> str:
         """The name of the measure."""
-        return str(self.found["scores"]["title"])
+        return str(self.found["scores"].title)
 
     def name(self, column: int, most: int = 60) -> str:
         """Name of a column, as it is shown."""

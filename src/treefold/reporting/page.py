@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from treefold import __version__
 from treefold.atomic import written_atomically
+from treefold.findings.document import to_plain
 from treefold.reporting.answer import describe_answer, list_warnings
 from treefold.reporting.card import describe_card
 from treefold.reporting.columns import describe_importance, draw_dependences
@@ -93,7 +94,7 @@ def _describe_sections(material: Material) -> dict[str, Any]:
 
 def _word_weights(material: Material) -> str:
     """Say that shares are weighted, if they are."""
-    how = material.found["chosen"]["class_weight"]
+    how = material.found["chosen"].class_weight
     if how is None:
         return ""
     words = "let every class count the same" if how == "balanced" else "count each row by its class"
@@ -137,7 +138,7 @@ def _embed(found: dict[str, Any]) -> Markup:
     """The findings for programs: JSON in which nothing can end the element around it."""
     for left_out in ((), ("tree",), ("tree", "path", "columns", "missing", "importance")):
         kept = {name: value for name, value in found.items() if name not in left_out}
-        text = json.dumps(_plain(kept), ensure_ascii=True)
+        text = json.dumps(_plain(to_plain(kept)), ensure_ascii=True)
         for letter in "<>&":
             text = text.replace(letter, f"\\u{ord(letter):04x}")
         if len(text) <= _MOST_FACTS:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from treefold.findings.document import PathPoint
 from treefold.findings.numbers import show_number, show_score
 from treefold.reporting.charts import Chart, Grid, colour, draw, field, look_up, rule_at, word_at
 from treefold.reporting.material import Material
@@ -33,19 +34,19 @@ def draw_paths(material: Material) -> list[Chart]:
     return charts
 
 
-def _make_point(one: dict[str, Any]) -> dict[str, Any]:
-    error = one.get("standard_error") or 0.0
+def _make_point(one: PathPoint) -> dict[str, Any]:
+    error = one.standard_error or 0.0
     return {
-        "leaves": one["leaves"],
-        "alpha": one["ccp_alpha"],
-        "score": one["score"],
+        "leaves": one.leaves,
+        "alpha": one.ccp_alpha,
+        "score": one.score,
         "error": error,
-        "low": one["score"] - error,
-        "high": one["score"] + error,
-        "is_chosen": one["is_chosen"],
-        "is_best": one["is_best"],
-        "mark": ", ".join(name for name in ("chosen", "best") if one[f"is_{name}"]),
-        "leaf_size": one["min_samples_leaf"],
+        "low": one.score - error,
+        "high": one.score + error,
+        "is_chosen": one.is_chosen,
+        "is_best": one.is_best,
+        "mark": ", ".join(one.marks),
+        "leaf_size": one.min_samples_leaf,
     }
 
 

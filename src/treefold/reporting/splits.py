@@ -35,7 +35,7 @@ def draw_splits(material: Material) -> Chart | None:
         )
         for split in splits
     ]
-    alt = f"{material.title} of each split; {material.found['scores']['direction']}."
+    alt = f"{material.title} of each split; {material.found['scores'].direction}."
     grid = Grid(("split", *scores), rows)
     return draw("Scores per split", alt, [_make_layer(scores, material.title)], grid)
 

@@ -1,0 +1,148 @@
+"""Findings: typed objects, and the plain values that `--json` prints of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+__all__ = [
+    "Choice",
+    "ColumnLoss",
+    "Finding",
+    "PathPoint",
+    "ScoreRow",
+    "Scores",
+    "Verdict",
+    "change_texts",
+    "to_plain",
+]
+
+
+class Finding:
+    """Something that was found out; a dataclass."""
+
+    __slots__ = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow(Finding):
+    """What some answers to held-out rows, or to those of a test file, score."""
+
+    score: float
+    standard_error: float | None = None
+    n_splits: int | None = None  # None: a test file
+    n_rows: int | None = None  # of a test file
+    leaves: int | None = None  # if they are another tree's than the chosen one's
+    extras: dict[str, float] = field(default_factory=dict)  # by other measures
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that there is, by name."""
+        of_splits = {"standard_error": self.standard_error, "n_splits": self.n_splits}
+        counts = {"leaves": self.leaves, "n_rows": self.n_rows}
+        return {
+            "score": self.score,
+            **({} if self.n_splits is None else of_splits),
+            **{name: value for name, value in counts.items() if value is not None},
+            **self.extras,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scores(Finding):
+    """All scores, over the same held-out rows, and how each of them comes about."""
+
+    measure: str
+    title: str
+    direction: str
+    definitions: dict[str, str]
+    rows: dict[str, ScoreRow]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether lower is better."""
+        return self.direction.startswith("lower")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Finding):
+    """The candidate that was chosen, and how."""
+
+    leaves: int
+    depth: int
+    min_samples_leaf: Any
+    ccp_alpha: float
+    max_depth: Any
+    class_weight: Any  # "balanced", or by label; None: rows count the same
+    rule: str
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathPoint(Finding):
+    """One size of the tree, and its score."""
+
+    leaves: int
+    min_samples_leaf: Any
+    ccp_alpha: float
+    score: float
+    standard_error: float | None
+    is_chosen: bool
+    is_best: bool
+
+    @property
+    def marks(self) -> list[str]:
+        """What the point is, in words."""
+        return ["chosen"] * self.is_chosen + ["best"] * self.is_best
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLoss(Finding):
+    """What the score on held-out rows loses if a column is shuffled."""
+
+    column: str
+    loss: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Finding):
+    """What came out of a fit."""
+
+    kind: str
+    reasons: list[str]
+    columns: list[str]
+    score_of: str
+    gain: float | None
+    standard_error: float | None
+    text: str = ""
+
+
+def to_plain(value: Any) -> Any:
+    """Turn findings into dicts."""
+    if isinstance(value, Finding):
+        return to_plain(value.as_dict())
+    if isinstance(value, dict):
+        return {name: to_plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def change_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Change every text of findings: names, too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Finding):
+        parts = {
+            one.name: change_texts(getattr(value, one.name), change)
+            for one in fields(value)  # type: ignore[arg-type]
+        }
+        return replace(value, **parts)  # type: ignore[type-var]
+    if isinstance(value, dict):
+        return {change_texts(k, change): change_texts(v, change) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [change_texts(item, change) for item in value]
+    return value
