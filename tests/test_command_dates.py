@@ -206,8 +206,8 @@ def test_a_column_of_dates_but_for_a_few_values_gets_a_hint(tmp_path: Path) -> N
     found = read(path)
     assert found["read"]["dates"] == {}
     assert found["hints"][0] == (
-        "'day' is read as categories, because 2 values are not dates (first: 'soon'). To take it "
-        "for missing: --missing soon"
+        "'day' is read as categories, because 2 values are not dates (first: 'soon'). Correct "
+        "them, or leave them empty, to use it as dates."
     )
     found = read(path, "--missing", "soon", "--missing", "late")
     assert found["read"]["dates"] == {"day": "month first"}

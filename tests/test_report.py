@@ -245,6 +245,20 @@ def test_a_tree_without_splits_says_so(tmp_path: Path) -> None:
     page = report(tmp_path, model, X, y)
     assert "No split helps" in page.text
     assert "The tree asks for no column." in page.text
+    assert "Folds share most of their rows" not in page.text
+
+
+def test_warnings_are_not_cut_short(tmp_path: Path) -> None:
+    person, random = np.arange(400) // 5, np.random.default_rng(7)
+    level, a = random.normal(size=(2, 80))[:, person] + random.normal(size=(2, 400)) / 1e3
+    lines = [f"{one},{other + random.normal() / 2}" for one, other in zip(a, level, strict=True)]
+    (tmp_path / "data.csv").write_text("a,a level that persons keep\n" + "\n".join(lines) + "\n")
+    scoring = ("--scoring", "explained_variance")
+    asked = ("--json", "--report", tmp_path / "report.html", *scoring)
+    out = fit(tmp_path / "data.csv", "a level that persons keep", *asked).out
+    (warning,) = json.loads(out)["warnings"]
+    assert len(warning) > 300
+    assert warning in read(tmp_path / "report.html").text
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -177,13 +177,16 @@ def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
         ("a number", "numbers", are_numbers(text)),  # or says that there is none
         ("a date", "dates", look_like_dates(text)),
     ):
-        n_other = len(values) - (compute.sum(is_it).as_py() or 0)
-        if 0 < n_other <= (1 - MOSTLY_NUMBERS) * len(values):
-            first = values.filter(compute.invert(is_it))[0]
-            words = f"value is not {noun}" if n_other == 1 else f"values are not {nouns}"
+        others = values.filter(compute.invert(is_it))
+        if 0 < len(others) <= (1 - MOSTLY_NUMBERS) * len(values):
+            first = str(others[0])
+            cure = f"To take it for missing: --missing {shlex.quote(first)}"
+            if len(others.unique()) > 1:
+                cure = f"Correct them, or leave them empty, to use it as {nouns}."
+            words = f"value is not {noun}" if len(others) == 1 else f"values are not {nouns}"
             chosen.hints.append(
-                f"'{name}' is read as categories, because {n_other:,} {words} "
-                f"(first: '{first}'). To take it for missing: --missing {shlex.quote(str(first))}"
+                f"'{name}' is read as categories, because {len(others):,} {words} "
+                f"(first: '{first}'). {cure}"
             )
 
 

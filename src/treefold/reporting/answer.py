@@ -12,6 +12,7 @@ from treefold.reporting.wording import UNKNOWN, clean, count, percent
 
 __all__ = ["describe_answer", "list_warnings"]
 
+_LONGEST = 600  # characters of a warning
 _ROWS = {
     "nested": ("Nested", "These rows had no part in growing the tree or in choosing its settings."),
     "cross_validation": (
@@ -166,7 +167,9 @@ def list_warnings(material: Material) -> list[dict[str, str]]:
     """List what a reader has to know before believing anything."""
     found = material.found
     kinds = (("warning", found["warnings"]), ("hint", found["hints"]))
-    warnings = [{"kind": kind, "text": clean(text)} for kind, texts in kinds for text in texts]
+    warnings = [
+        {"kind": kind, "text": clean(text, _LONGEST)} for kind, texts in kinds for text in texts
+    ]
     return warnings + [{"kind": "note", "text": text} for text in _note_data(material)]
 
 
