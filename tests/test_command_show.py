@@ -1,6 +1,7 @@
 """`treefold show`: a model file in other forms."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,16 @@ def test_show_is_golden(model: Path) -> None:
     result = run("show", model)
     assert result.code == 0, result.err
     assert_golden("show_loans.txt", result.out)
-    assert GOLDEN.joinpath("show_loans.txt").read_text().startswith("Evaluation: neg_brier_score")
+    said = GOLDEN.joinpath("show_loans.txt").read_text()
+    assert "Brier score (lower is better)" in said.splitlines()[0]
+
+
+def test_show_says_the_scores_that_fit_said(model: Path) -> None:
+    fitted = fit(LOANS, "default", "--cv", 3).out
+    shown = run("show", model).out
+    for kind in ("nested", "cross-validation", "best on", "naive"):
+        (score,) = re.findall(rf"^ +{kind}.*?(\S+ ± \S+)", fitted, re.MULTILINE)
+        assert re.findall(rf"^{kind}.*?(\S+ ± \S+)", shown, re.MULTILINE) == [score]
 
 
 def test_show_gives_rows_and_shares_of_every_node(model: Path) -> None:

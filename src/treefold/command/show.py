@@ -13,9 +13,10 @@ from treefold.command.mistakes import UserError, shorten
 from treefold.command.options import Format
 from treefold.command.outputs import check_outputs, choose_width, written
 from treefold.command.predict import open_model
-from treefold.command.words import reveal_all
+from treefold.command.words import reveal_all, word_choice, word_scores
 from treefold.evaluation.stability import CAUTION
 from treefold.export.words import Wording
+from treefold.findings.fits import recall_choice, recall_scores
 from treefold.findings.nodes import list_nodes
 from treefold.findings.target import describe_target, recall_target
 
@@ -54,8 +55,16 @@ def _write_text(model: Any, width: int) -> str:
     evaluation = getattr(model, "evaluation_", None)
     if evaluation is None:
         return "\n".join(lines)
-    said = [
-        textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False)
-        for line in str(evaluation).splitlines()
+    return "\n".join([*_word_evaluation(model, width), "", *lines])
+
+
+def _word_evaluation(model: Any, width: int) -> list[str]:
+    """Say what fit says of scores and choice; of searches, what they say of themselves."""
+    if {"min_samples_leaf", "ccp_alpha", "max_depth"} <= set(getattr(model, "best_params_", ())):
+        chosen = f"Chosen: {word_choice(recall_choice(model))}"
+        return [*word_scores(recall_scores(model), width), *textwrap.wrap(chosen, width)]
+    return [
+        part
+        for line in str(model.evaluation_).splitlines()
+        for part in textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
     ]
-    return "\n".join([*said, "", *lines])

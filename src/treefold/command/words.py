@@ -14,7 +14,14 @@ from treefold.findings.document import Choice, ScoreRow, Scores, change_texts
 from treefold.findings.numbers import count, show_number, show_score
 from treefold.findings.thresholds import Found, Thresholds
 
-__all__ = ["reveal_all", "word_class_weight", "word_size", "write_findings"]
+__all__ = [
+    "reveal_all",
+    "word_choice",
+    "word_class_weight",
+    "word_scores",
+    "word_size",
+    "write_findings",
+]
 
 Document = dict[str, Any]
 Line = tuple[str, str]  # a label, or nothing, and a text
@@ -57,8 +64,8 @@ def write_findings(found: Document, width: int, breaks_paths: bool = False) -> l
     path_room = room if breaks_paths else sys.maxsize
     lines += _wrap([("Read", _word_reading(found["read"]))], path_room)
     lines += [*_wrap(_word_notation(found["read"]), room), *_wrap(prose, room)]
-    lines += _hang("Score", list(_word_scores(found["scores"], room)))
-    lines += _wrap([("Chosen", _word_choice(found["chosen"]))], room)
+    lines += _hang("Score", list(word_scores(found["scores"], room)))
+    lines += _wrap([("Chosen", word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"].title, room))
     tree = draw_tree(found["tree"], found["target"], room)
     lines += [*_hang("Tree", tree), *_wrap(_word_rest(found, len(tree) - 1), room)]
@@ -170,7 +177,8 @@ def _word_missing(missing: dict[str, float]) -> str:
     return _some([f"{name} {share:.1%}" for name, share in missing.items()])
 
 
-def _word_scores(scores: Scores, room: int) -> Iterator[str]:
+def word_scores(scores: Scores, room: int) -> Iterator[str]:
+    """Write the scores as a table, and how they come about below it."""
     rows = scores.rows
     extras = list(rows["baseline"].extras)
     sizes = [max(9, len(name)) for name in extras]
@@ -219,7 +227,8 @@ def _show_extra(value: float | None) -> str:
     return show_score(value) if abs(value) < 100 else show_number(round(value, 1))
 
 
-def _word_choice(chosen: Choice) -> str:
+def word_choice(chosen: Choice) -> str:
+    """Say how large the chosen tree is, and by which rule it was chosen."""
     rule = {
         "one_se": "the smallest of {} within one standard error of the best",
         "best": "the best of {}",

@@ -12,13 +12,13 @@ from treefold.evaluation.fitting import Evidence
 from treefold.evaluation.trials import Trials, summarise_trials
 from treefold.findings.document import Choice, ColumnLoss, PathPoint, ScoreRow, Scores
 from treefold.findings.folds import Splits
-from treefold.findings.measures import Measure, define_extras, measure_answers
+from treefold.findings.measures import Measure, define_extras, measure_answers, name_measure
 from treefold.findings.nodes import list_nodes
 from treefold.findings.target import Target
 from treefold.findings.thresholds import Thresholds, compare_thresholds
 from treefold.pooling import Pooling, summarise
 
-__all__ = ["Answers", "Result", "describe_fit", "gather_answers"]
+__all__ = ["Answers", "Result", "describe_fit", "gather_answers", "recall_choice", "recall_scores"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def describe_fit(result: Result) -> dict[str, Any]:
     model = result.model
     return {
         "scores": _describe_scores(result),
-        "chosen": _describe_choice(model),
+        "chosen": recall_choice(model),
         "path": _describe_path(model, result.measure.sign),
         "tree": list_nodes(model, result.target, result.weights),
         "importance": _rank_columns(result),
@@ -64,12 +64,8 @@ def describe_fit(result: Result) -> dict[str, Any]:
 def _describe_scores(result: Result) -> Scores:
     """All scores, over the same held-out rows, and how each of them comes about."""
     measure, evaluation = result.measure, result.model.evaluation_
-    summary = _find_summary(result.model)
-    rows = {name: _turn(row, measure.sign) for name, row in summary["rows"].items()}
-    if "n_leaves" in evaluation.path:
-        leaves = int(evaluation.path["n_leaves"][summary["best_index"]])
-        rows["best_on_path"] = replace(rows["best_on_path"], leaves=leaves)
-    definitions = {measure.title: summary["definition"]}
+    scores = recall_scores(result.model, measure)
+    rows, definitions = scores.rows, scores.definitions
     if evaluation.predictions is not None:
         numbers = _list_compared(result)
         for name, answers in _gather_all(result).items():
@@ -79,6 +75,18 @@ def _describe_scores(result: Result) -> Scores:
                 rows[name] = replace(rows[name], extras=extras)
         tests = [result.splits[number][1] for number in numbers]
         definitions |= define_extras(result.target, tests, result.weights, measure)
+    return replace(scores, definitions=definitions, rows=rows)
+
+
+def recall_scores(model: Any, measure: Measure | None = None) -> Scores:
+    """The scores that a model knows of itself, without the rows that they are about."""
+    evaluation, summary = model.evaluation_, _find_summary(model)
+    measure = name_measure(evaluation.scoring, None) if measure is None else measure
+    rows = {name: _turn(row, measure.sign) for name, row in summary["rows"].items()}
+    if "n_leaves" in evaluation.path:
+        leaves = int(evaluation.path["n_leaves"][summary["best_index"]])
+        rows["best_on_path"] = replace(rows["best_on_path"], leaves=leaves)
+    definitions = {measure.title: summary["definition"]}
     return Scores(measure.name, measure.title, measure.direction, definitions, rows)
 
 
@@ -152,7 +160,8 @@ def gather_answers(result: Result) -> Answers | None:
 # The choice -------------------------------------------------------------------------------------
 
 
-def _describe_choice(model: Any) -> Choice:
+def recall_choice(model: Any) -> Choice:
+    """The settings that were chosen, and the size of the tree that they gave."""
     tree = model.tree_
     return Choice(
         leaves=int(tree.n_leaves),
