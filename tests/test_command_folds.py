@@ -315,6 +315,15 @@ def test_no_hint_where_rows_do_not_follow_or_folds_are_given(tmp_path: Path) -> 
         assert json.loads(fit(ordered, "level", "--json", *option).out)["hints"] == []
 
 
+def test_of_a_tree_without_a_split_time_says_nothing(tmp_path: Path) -> None:
+    days = [date(2020, 1, 1) + timedelta(days=day) for day in range(N_ROWS)]
+    y = np.random.default_rng(5).permutation(N_ROWS) % 2
+    csv.write_csv(pa.table({"day": days, "y": y}), tmp_path / "data.csv")
+    found = json.loads(fit(tmp_path / "data.csv", "y", "--json").out)
+    assert found["verdict"]["kind"] == "nothing"
+    assert found["hints"] == []
+
+
 def test_a_hint_has_a_score_where_a_class_comes_late_and_rows_have_weights(tmp_path: Path) -> None:
     path = tmp_path / "late.csv"  # the second class comes late
     days = [date(2020, 1, 1) + timedelta(days=day) for day in range(N_ROWS)]

@@ -76,6 +76,15 @@ def test_columns_says_how_wide_the_terminal_is_where_there_is_none() -> None:
     assert max(map(len, run_apart(*fitted, COLUMNS="").out.splitlines())) > 80
 
 
+def test_long_names_in_lists_are_cut_in_their_middle(tmp_path: Path) -> None:
+    x = pa.array([None if row % 9 == 0 else row % 7 for row in range(90)])
+    columns = {f"{LONG} Algeria": x, f"{LONG} Belgium": pa.array(range(90)), "y": np.arange(90) % 2}
+    csv.write_csv(pa.table(columns), tmp_path / "data.csv")
+    out = fit(tmp_path / "data.csv", "y").out
+    assert "\nMissing   Please rate how much you l…ne of Algeria 11.1%\n" in out
+    assert "left out as identifier: Please rate how much you l…ne of" in out
+
+
 def test_a_tree_without_a_split_has_no_words_about_its_splits(tmp_path: Path) -> None:
     columns = {"x": np.arange(90) % 7, "y": np.random.default_rng(1).permutation(90) % 2}
     csv.write_csv(pa.table(columns), tmp_path / "data.csv")

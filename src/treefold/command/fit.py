@@ -118,7 +118,7 @@ def _study(
     """Fit, and note everything that was found out on the way."""
     table = whole = recognised.table
     table, target, rows = _take_target(table, options)
-    chosen = choose_columns(table, options, whole)
+    chosen = choose_columns(table, options, whole, recognised.doubtful)
     found["read"] = {
         "rows": whole.num_rows,
         "columns": table.num_columns,
@@ -170,9 +170,11 @@ def _tell_time(
     study: Study, result: Result, columns: Any, times: list[str], found: dict[str, Any]
 ) -> None:
     """Say what rows that follow in time do to the score of the same settings."""
+    change, found["order"] = "", None
+    if result.model.get_n_leaves() < 2:  # nothing was learned, from later rows or others
+        return
     shuffled = read_score(study, result.model)
     later = score_in_time(study, result.model, columns, times)
-    change, found["order"] = "", None
     if later is not None:
         result.evidence.n_trees += later.n_trees
         naive = found["scores"].rows["baseline"].score

@@ -101,6 +101,7 @@ class Recognised:
     missing: dict[str, list[str]] = field(default_factory=dict)  # columns by word
     codes: list[str] = field(default_factory=list)  # columns of digits that stay text
     hints: list[str] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)  # columns with a hint
 
     def describe(self) -> dict[str, Any]:
         """Say what was read as what."""
@@ -177,6 +178,7 @@ def _recognise(done: Recognised, name: str, values: Any, rows: Rows, options: Fi
         if name == options.target and found is not None and options.task is Task.AUTO:
             raise UserError(f"Target '{name}' holds numbers, but {doubt.reason}. {doubt.cure}")
         done.hints.append(f"'{name}' is left as text: {doubt.reason}. {doubt.cure}")
+        done.doubtful.append(name)
     elif name == options.target and options.task is Task.AUTO:
         _refuse_mixture(name, column, values)
     return column

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,7 @@ class Chosen:
     left_out: dict[str, list[str]] = field(default_factory=dict)  # by reason
     missing: dict[str, float] = field(default_factory=dict)  # share of rows, largest first
     hints: list[str] = field(default_factory=list)
+    doubtful: set[str] = field(default_factory=set)  # columns with a hint
     times: list[str] = field(default_factory=list)  # by which the rows of the file stand in order
 
     def leave_out(self, reason: str, name: str) -> None:
@@ -57,12 +58,15 @@ class Chosen:
         self.left_out.setdefault(reason, []).append(name)
 
 
-def choose_columns(table: Any, options: FitOptions, whole: Any) -> Chosen:
+def choose_columns(
+    table: Any, options: FitOptions, whole: Any, doubtful: Collection[str] = ()
+) -> Chosen:
     """Choose the columns of a table, from which rows without a target are gone.
 
-    What names or numbers the rows does so for all rows of the file, the `whole`.
+    What names or numbers the rows does so for all rows of the file, the `whole`. Of the categories
+    of `doubtful` columns, which have a hint already, nothing more is said.
     """
-    chosen = Chosen(None)
+    chosen = Chosen(None, doubtful={*doubtful})
     _apply_roles(chosen, table, options)
     apart = {name for names in chosen.left_out.values() for name in names} | {options.target}
     used: dict[str, Any] = {}
@@ -184,6 +188,7 @@ def _note_mixture(chosen: Chosen, name: str, column: Any) -> None:
             if len(others.unique()) > 1:
                 cure = f"Correct them, or leave them empty, to use it as {nouns}."
             words = f"value is not {noun}" if len(others) == 1 else f"values are not {nouns}"
+            chosen.doubtful.add(name)
             chosen.hints.append(
                 f"'{name}' is read as categories, because {len(others):,} {words} "
                 f"(first: '{first}'). {cure}"
@@ -194,6 +199,8 @@ def _note_rarity(chosen: Chosen, used: dict[str, Any]) -> None:
     """Point at categories of which little can be learnt, because each has few rows."""
     found = []
     for name in chosen.categorical:
+        if name in chosen.doubtful:
+            continue
         n_valid = len(used[name]) - used[name].null_count
         n_values = len(used[name].unique()) - (used[name].null_count > 0)
         if n_values > MANY_LEVELS and n_valid < _FEW_ROWS_EACH * n_values:

@@ -28,6 +28,7 @@ Line = tuple[str, str]  # a label, or nothing, and a text
 
 _LABEL = 10
 _SHOWN = 6  # names in a list
+_LONG_NAME = 40  # characters of one of them
 _ROWS = {
     "nested": "nested: these rows did not choose",
     "cross_validation": "cross-validation of the choice",
@@ -166,15 +167,20 @@ def _some(texts: list[str], most: int = _SHOWN) -> str:
     return ", ".join(texts[:most]) + more
 
 
+def _short(name: str) -> str:
+    """A name in a list: questions of a survey would fill the terminal."""
+    return shorten(name, _LONG_NAME)
+
+
 def _word_columns(columns: Document) -> str:
     text = f"{len(columns['used']):,} used, {len(columns['categorical']):,} of them categorical"
     for reason, names in columns["left_out"].items():
-        text += f"; left out as {reason}: {_some(names)}"
+        text += f"; left out as {reason}: {_some([_short(name) for name in names])}"
     return text
 
 
 def _word_missing(missing: dict[str, float]) -> str:
-    return _some([f"{name} {share:.1%}" for name, share in missing.items()])
+    return _some([f"{_short(name)} {share:.1%}" for name, share in missing.items()])
 
 
 def word_scores(scores: Scores, room: int) -> Iterator[str]:
@@ -262,7 +268,7 @@ def _word_importance(found: Document) -> str:
         return "not ranked: a single row cannot be shuffled"
     if not found["importance"]:
         return "none matters: the tree has no split"
-    ranked = [f"{one.column} {show_score(one.loss)}" for one in found["importance"]]
+    ranked = [f"{_short(one.column)} {show_score(one.loss)}" for one in found["importance"]]
     title = found["scores"].title
     return f"{_some(ranked)} (what the held-out {title} loses if it is shuffled)"
 
