@@ -35,7 +35,7 @@ def test_codes_are_categories_and_keep_their_zeros(data: Path, tmp_path: Path) -
     new = write(tmp_path / "new.csv", "zip,month,x", "00501,01,3", "90210,12,3")
     assert run("predict", model, new).out.split()[1:] == ['"yes"', '"no"']
     said = " ".join(fit(data, "y", "--cv", 3).out.split())
-    assert "read as text: zip (digits after zeros, as in codes)" in said
+    assert "read as text: zip (zeros in front, as codes have; as numbers: --numeric)" in said
 
 
 @pytest.mark.parametrize("line", ['"00501",05,2,yes', " 00501,05,2,yes", "?,05,2,yes"])

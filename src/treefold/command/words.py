@@ -136,7 +136,8 @@ def _word_notation(read: Document) -> list[Line]:
         names = [f"{name} ({how})" for name, how in read[kind].items()]
         texts += [f"read as {kind}: {_some(names)}"] if names else []
     if read["codes"]:
-        texts.append(f"read as text: {_some(read['codes'])} (digits after zeros, as in codes)")
+        how = "zeros in front, as codes have; as numbers: --numeric"
+        texts.append(f"read as text: {_some(read['codes'])} ({how})")
     words = [f"'{word}' in {_some(names)}" for word, names in read["missing_words"].items()]
     texts += [f"read as missing: {'; '.join(words)}"] if words else []
     return [("", text) for text in texts]
