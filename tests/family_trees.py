@@ -10,9 +10,9 @@ from core_trees import open_rows
 from scipy import sparse
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor, Table, _native
+from treefold.data.target import Target
 from treefold.family import Family, Member, grow_family
 from treefold.rules import make_rules
-from treefold.target import Target
 
 SAME = ["children_left", "children_right", "feature", "threshold", "missing_go_to_left"]
 SAME += ["impurity", "n_node_samples", "weighted_n_node_samples"]

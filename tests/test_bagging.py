@@ -26,7 +26,7 @@ from treefold import (
     load,
     save,
 )
-from treefold.bags import draw_counts, draw_rows
+from treefold.estimators.bags import draw_counts, draw_rows
 
 DATA = make_mixed(300, BASE_SEED)
 X, NUMBERS = DATA.X, DATA.targets["regression"]

@@ -19,8 +19,8 @@ from treefold import (
     export_text,
 )
 from treefold.command.drawing import describe_paths
-from treefold.cuts import show_date, show_number
 from treefold.export.as_html import tree_to_html
+from treefold.model.cuts import show_date, show_number
 
 CUT = re.compile(r"x (?:<=|&lt;=) ([^\s<\"\\]+)")
 

@@ -6,7 +6,7 @@ from core_trees import open_rows
 from mixed_data import CATEGORICAL, make_mixed
 
 from treefold import _native
-from treefold.table import Table
+from treefold.data.table import Table
 
 
 def grow(asked=None, target="two classes", n_threads=1):

@@ -18,8 +18,8 @@ from reference.splits import midpoint
 from scipy import sparse
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 
+from treefold.data.target import Target
 from treefold.family import grow_family
-from treefold.target import Target
 
 MODES = ["none", "overlap", "folds", "auto"]
 SHARED_MODES = ["overlap", "folds", "auto"]

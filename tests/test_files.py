@@ -34,7 +34,7 @@ from treefold import (
 )
 from treefold.files import dump_bytes, load_bytes
 from treefold.files.container import FORMAT
-from treefold.model import _FORMAT as STATE_FORMAT
+from treefold.model.tree import _FORMAT as STATE_FORMAT
 
 NAMES = list(make_saved())
 DATA = Path(__file__).parent / "data"

@@ -31,9 +31,9 @@ from treefold import (
     Table,
     save,
 )
-from treefold.bags import draw_counts
+from treefold.data.target import Target
+from treefold.estimators.bags import draw_counts
 from treefold.family import Member, ask_family
-from treefold.target import Target
 
 DATA = make_mixed(400, BASE_SEED)
 TEST = make_mixed(90, BASE_SEED + 1)

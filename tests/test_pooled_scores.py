@@ -24,7 +24,7 @@ from treefold.model_selection import (
     nested_cross_validate,
     validation_curve,
 )
-from treefold.scorers import has_single_rows
+from treefold.scoring.scorers import has_single_rows
 
 DATA = make_data(40)
 X, BINARY, CLASSES, NUMBERS = (DATA[name] for name in ("X", "binary", "classes", "numbers"))

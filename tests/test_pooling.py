@@ -9,7 +9,7 @@ import treefold
 from treefold import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 from treefold.evaluation.fitting import Request, fit_with_evidence
 from treefold.evaluation.trials import Trials, find_best
-from treefold.pooling import Pooling
+from treefold.scoring.pooling import Pooling
 
 RANDOM = np.random.default_rng(8)
 N_ROWS = 150

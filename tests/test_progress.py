@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeClassifierCV, progress
+from treefold.data.table import encode
 from treefold.family import Member, grow_family
 from treefold.model_selection import (
     GridSearchCV,
@@ -22,7 +23,6 @@ from treefold.model_selection import (
 )
 from treefold.progress import Progress
 from treefold.rules import make_rules
-from treefold.table import encode
 
 
 class Terminal(io.StringIO):

@@ -7,6 +7,10 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "treefold"
 ROOMS = (
+    "data",
+    "model",
+    "estimators",
+    "scoring",
     "evaluation",
     "model_selection",
     "export",
@@ -19,9 +23,13 @@ ROOMS = (
 
 
 def list_imports(path):
-    """Name what a file imports of treefold, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("treefold"):
+    """Name what a file imports of treefold, but for what functions import when they need it."""
+    waiting = list(ast.parse(path.read_text(encoding="utf-8")).body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If | ast.Try):
+            waiting += node.body
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("treefold"):
             yield node.module
             yield from (f"{node.module}.{one.name}" for one in node.names)
         elif isinstance(node, ast.Import):

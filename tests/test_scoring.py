@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor
 from treefold.replay import Cell, Exam, ExamRows, count_right, make_cell, replay_nodes
-from treefold.scorers import recognise
-from treefold.scoring import can_count, resolve_scoring, score_cells, score_counts, score_rows
+from treefold.scoring.cells import can_count, resolve_scoring, score_cells, score_counts, score_rows
+from treefold.scoring.scorers import recognise
 
 CLASS_METRICS = [
     "accuracy",
@@ -214,7 +214,7 @@ def test_weights_count_as_in_scikit_learn(name):
 
 @pytest.mark.parametrize("name", [*CLASS_METRICS, *NUMBER_METRICS])
 def test_regular_rows_are_scored_without_scikit_learn(name, monkeypatch):
-    monkeypatch.setattr("treefold.scoring._score", None)
+    monkeypatch.setattr("treefold.scoring.cells._score", None)
     labels = None if name in NUMBER_METRICS else LABELS["two" if name in TWO_ONLY else "ten"]
     weights = None if "ovo" in name else np.arange(1.0, 41.0)
     assert len(Problem(BASE_SEED, labels).score(name, weights=weights)["score"]) == N_CELLS

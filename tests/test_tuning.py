@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from treefold import DecisionTreeRegressor
 from treefold.evaluation.trials import Trials, choose, expand, find_strengths, make_results, thin
 from treefold.exceptions import InputError, ParameterError
-from treefold.pooling import Pooling
+from treefold.scoring.pooling import Pooling
 
 
 def test_lists_are_combined_and_everything_else_is_fixed():

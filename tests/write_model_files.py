@@ -11,7 +11,7 @@ import pandas as pd
 
 from treefold import BaggingClassifier, DecisionTreeClassifierCV, DecisionTreeRegressor, save
 from treefold.files.container import FORMAT
-from treefold.model import _FORMAT
+from treefold.model.tree import _FORMAT
 
 DATA = Path(__file__).parent / "data"
 

@@ -27,8 +27,8 @@ from benchmarks.data import DATA, Data, load
 from benchmarks.papers.figures import start
 from benchmarks.timing import Board, parse_arguments, time_in_turns
 from treefold import DecisionTreeClassifier, Table, _native
-from treefold.bags import Bags, Work
-from treefold.target import Target
+from treefold.data.target import Target
+from treefold.estimators.bags import Bags, Work
 
 N_BAGS = 100
 FOLDS = (10, 40)

@@ -15,8 +15,8 @@ from sklearn.model_selection import KFold
 
 from benchmarks.data import Data, load
 from treefold import Table, _native
+from treefold.data.target import Target
 from treefold.family import Family, Member, Sharing, choose_sharing, grow_family
-from treefold.target import Target
 
 MIN_SAMPLES_LEAF = 10
 

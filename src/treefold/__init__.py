@@ -11,10 +11,23 @@ answers at once.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from treefold._aliases import install as _install
+
+_install()
+
 if TYPE_CHECKING:
     from treefold import model_selection, plot
-    from treefold.bagging import BaggingClassifier, BaggingRegressor
+    from treefold.data.table import Table
+    from treefold.estimators.bagging import BaggingClassifier, BaggingRegressor
+    from treefold.estimators.lazy import (
+        LazyBaggingClassifier,
+        LazyBaggingRegressor,
+        LazyDecisionTreeClassifier,
+        LazyDecisionTreeRegressor,
+    )
+    from treefold.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from treefold.evaluation import Evaluation
+    from treefold.evaluation.tree_cv import DecisionTreeClassifierCV, DecisionTreeRegressorCV
     from treefold.exceptions import (
         CardinalityWarning,
         ColumnMismatchError,
@@ -27,18 +40,9 @@ if TYPE_CHECKING:
     )
     from treefold.export import export_dot, export_json, export_sql, export_svg, export_text
     from treefold.files import load, save
-    from treefold.lazy import (
-        LazyBaggingClassifier,
-        LazyBaggingRegressor,
-        LazyDecisionTreeClassifier,
-        LazyDecisionTreeRegressor,
-    )
-    from treefold.model import Tree
+    from treefold.model.tree import Tree
     from treefold.plot.trees import plot_tree
     from treefold.reporting import report
-    from treefold.table import Table
-    from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-    from treefold.tree_cv import DecisionTreeClassifierCV, DecisionTreeRegressorCV
 
     __version__: str
 
@@ -81,27 +85,27 @@ __all__ = [
 _PACKAGES = ("model_selection", "plot")
 
 _HOMES = {
-    "BaggingClassifier": "bagging",
-    "BaggingRegressor": "bagging",
+    "BaggingClassifier": "estimators.bagging",
+    "BaggingRegressor": "estimators.bagging",
     "CardinalityWarning": "exceptions",
     "ColumnMismatchError": "exceptions",
     "ConversionError": "exceptions",
-    "DecisionTreeClassifier": "tree",
-    "DecisionTreeClassifierCV": "tree_cv",
-    "DecisionTreeRegressor": "tree",
-    "DecisionTreeRegressorCV": "tree_cv",
+    "DecisionTreeClassifier": "estimators.tree",
+    "DecisionTreeClassifierCV": "evaluation.tree_cv",
+    "DecisionTreeRegressor": "estimators.tree",
+    "DecisionTreeRegressorCV": "evaluation.tree_cv",
     "Evaluation": "evaluation",
     "InputError": "exceptions",
     "InputTypeError": "exceptions",
     "ModelFileError": "exceptions",
-    "LazyBaggingClassifier": "lazy",
-    "LazyBaggingRegressor": "lazy",
-    "LazyDecisionTreeClassifier": "lazy",
-    "LazyDecisionTreeRegressor": "lazy",
+    "LazyBaggingClassifier": "estimators.lazy",
+    "LazyBaggingRegressor": "estimators.lazy",
+    "LazyDecisionTreeClassifier": "estimators.lazy",
+    "LazyDecisionTreeRegressor": "estimators.lazy",
     "ParameterError": "exceptions",
     "PooledScoreWarning": "exceptions",
-    "Table": "table",
-    "Tree": "model",
+    "Table": "data.table",
+    "Tree": "model.tree",
     "export_dot": "export.as_dot",
     "export_json": "export.as_json",
     "export_sql": "export.as_sql",

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
+from treefold.data.target import Target
 from treefold.progress import Progress
-from treefold.target import Target
 
 __all__ = ["Family", "Member", "Sharing", "ask_family", "choose_sharing", "grow_family"]
 

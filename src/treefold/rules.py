@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from treefold import _native
+from treefold.data.target import Target
 from treefold.exceptions import ParameterError, warn
-from treefold.target import Target
 
 __all__ = ["PATH_PARAMETERS", "UNLIMITED_DEPTH", "Cell"]
 __all__ += ["check_parameters", "draw_seed", "is_fraction", "is_whole"]

@@ -34,6 +34,7 @@ from treefold.command.testing import score_test_file
 from treefold.command.timing import word_time
 from treefold.command.triage import Chosen, choose_columns, describe_columns
 from treefold.command.words import write_findings
+from treefold.data.table import Table
 from treefold.exceptions import CardinalityWarning
 from treefold.files import dump_bytes
 from treefold.findings.document import to_plain
@@ -42,7 +43,6 @@ from treefold.findings.leakage import list_giveaways, word_giveaway
 from treefold.findings.numbers import show_score
 from treefold.findings.target import Target, describe_target
 from treefold.findings.verdict import judge_fit, warn_of_score
-from treefold.table import Table
 
 __all__ = ["run_fit"]
 

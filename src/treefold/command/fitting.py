@@ -13,12 +13,12 @@ from treefold.command.mistakes import Place, UserError, shorten
 from treefold.command.notation import NumberForm
 from treefold.command.options import FitOptions
 from treefold.command.target import to_float64
+from treefold.data.table import Table
 from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
 from treefold.evaluation.splits import Split
 from treefold.findings.folds import Folds, Splits, find_blocks
 from treefold.findings.measures import Measure
 from treefold.findings.target import Target
-from treefold.table import Table
 
 __all__ = ["Model", "Rescored", "Study"]
 __all__ += ["fit_tree", "read_score", "read_weights", "score_again"]

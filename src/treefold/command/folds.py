@@ -16,9 +16,9 @@ from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions
 from treefold.command.target import decode, list_columns
 from treefold.command.timing import rank_times
+from treefold.data.table import Table
 from treefold.findings.folds import Folds, Splits
 from treefold.findings.target import Target
-from treefold.table import Table
 
 __all__ = ["find_duplicates", "follow_time", "make_folds"]
 

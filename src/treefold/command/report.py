@@ -7,9 +7,9 @@ from typing import Any
 from treefold.command.mistakes import UserError
 from treefold.command.options import FitOptions, word_fit
 from treefold.command.words import word_size
+from treefold.data.table import Table
 from treefold.findings.fits import Result
 from treefold.reporting import list_missing
-from treefold.table import Table
 
 __all__ = ["check_report", "make_report"]
 

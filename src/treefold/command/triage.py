@@ -17,7 +17,7 @@ from treefold.command.options import FitOptions
 from treefold.command.recognition import MOSTLY_NUMBERS
 from treefold.command.target import decode, list_columns, require_column
 from treefold.command.timing import find_time
-from treefold.schema import MANY_LEVELS
+from treefold.data.schema import MANY_LEVELS
 
 __all__ = ["Chosen", "choose_columns", "describe_columns", "is_text"]
 

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from treefold.estimator import BaseDecisionTree
+from treefold.estimators.base import BaseDecisionTree
+from treefold.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treefold.rules import PATH_PARAMETERS, Cell, check_parameters, make_cell
 from treefold.threads import effective_n_jobs
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["Parameters", "Run", "Setting", "apply_parameters"]
 __all__ += ["find_tree", "freeze", "group_candidates", "is_sound", "plan_runs"]

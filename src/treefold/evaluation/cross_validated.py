@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from treefold.data.table import Table
 from treefold.evaluation.cross_fit import Found
 from treefold.evaluation.dataset import Dataset
 from treefold.evaluation.fitting import Request, Routed, fit_with_evidence
@@ -30,12 +31,11 @@ from treefold.evaluation.tuned_scores import (
     plan_tunings,
 )
 from treefold.exceptions import InputError, ParameterError
-from treefold.interop import to_sklearn
-from treefold.model import Tree
-from treefold.pooling import POOLED
+from treefold.model.interop import to_sklearn
+from treefold.model.tree import Tree
 from treefold.rules import check_parameters
-from treefold.scoring import Scoring, name_all_classes, name_scoring, resolve_scoring
-from treefold.table import Table
+from treefold.scoring.cells import Scoring, name_all_classes, name_scoring, resolve_scoring
+from treefold.scoring.pooling import POOLED
 
 __all__ = ["CrossValidatedTree"]
 

@@ -20,15 +20,15 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from treefold import _native
-from treefold.estimator import BaseDecisionTree
+from treefold.data.ingest import read_training
+from treefold.data.schema import Schema
+from treefold.data.table import Table, encode
+from treefold.data.target import Target, select_rows
+from treefold.estimators.base import BaseDecisionTree
 from treefold.evaluation.splits import Split
 from treefold.exceptions import CardinalityWarning
 from treefold.family import Member
-from treefold.ingest import read_training
 from treefold.rules import make_rules
-from treefold.schema import Schema
-from treefold.table import Table, encode
-from treefold.target import Target, select_rows
 
 __all__ = ["Dataset", "Side", "Training", "open_dataset", "read_target", "refuse_other_params"]
 

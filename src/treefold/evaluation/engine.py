@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 
-from treefold.estimator import BaseDecisionTree
+from treefold.estimators.base import BaseDecisionTree
 from treefold.evaluation.candidates import (
     Parameters,
     Run,

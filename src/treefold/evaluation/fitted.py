@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from treefold import _native
-from treefold.estimator import BaseDecisionTree
+from treefold.data.schema import Schema
+from treefold.estimators.base import BaseDecisionTree
 from treefold.evaluation.dataset import Dataset, Training
-from treefold.model import Tree
-from treefold.schema import Schema
+from treefold.model.tree import Tree
 
 __all__ = ["make_fitted"]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils import indexable
 
+from treefold.data.table import Table
 from treefold.evaluation.cross_fit import CrossFit
 from treefold.evaluation.dataset import Dataset, open_dataset
 from treefold.evaluation.judging import Judge
@@ -31,8 +32,7 @@ from treefold.evaluation.tuned_scores import (
     plan_pooling,
 )
 from treefold.progress import Progress
-from treefold.scoring import Scoring, takes_weights
-from treefold.table import Table
+from treefold.scoring.cells import Scoring, takes_weights
 from treefold.threads import effective_n_jobs
 
 __all__ = ["Evidence", "Request", "Routed", "fit_with_evidence"]

@@ -14,7 +14,7 @@ from treefold.evaluation.growing import FullTree
 from treefold.evaluation.splits import Split
 from treefold.evaluation.study import Study
 from treefold.replay import Cell
-from treefold.scoring import Scoring, can_count, score_cells, score_counts
+from treefold.scoring.cells import Scoring, can_count, score_cells, score_counts
 
 __all__ = ["Answers", "Counted", "Judge", "Method", "give_predictions"]
 

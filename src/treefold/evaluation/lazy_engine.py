@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from treefold.asking import LazyEnsemble, split_batches
-from treefold.bags import Bags, Work
-from treefold.ballot import Ballot
+from treefold.estimators.asking import LazyEnsemble, split_batches
+from treefold.estimators.bags import Bags, Work
+from treefold.estimators.ballot import Ballot
 from treefold.evaluation.candidates import Parameters
 from treefold.evaluation.dataset import refuse_other_params
 from treefold.evaluation.engine import Engine, Result
@@ -20,7 +20,7 @@ from treefold.evaluation.refusal import CannotServeError, cannot_serve
 from treefold.evaluation.splits import Split
 from treefold.exceptions import InputError, ParameterError
 from treefold.progress import Progress
-from treefold.scoring import score_cells
+from treefold.scoring.cells import score_cells
 
 __all__ = ["LazyEngine", "is_lazy"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold import _native, metrics
+from treefold import _native
 from treefold.evaluation.candidates import Run, Setting
 from treefold.evaluation.dataset import Dataset, Training
 from treefold.evaluation.judging import Judge, give_predictions
@@ -23,7 +23,8 @@ from treefold.evaluation.refusal import CannotServeError, cannot_serve
 from treefold.evaluation.splits import Split
 from treefold.exceptions import InputError, ParameterError
 from treefold.rules import Cell
-from treefold.scoring import Scoring, score_cells
+from treefold.scoring import metrics
+from treefold.scoring.cells import Scoring, score_cells
 
 __all__ = ["Left", "answer_rows", "can_be_left_out", "find_left_out", "judge_rows"]
 

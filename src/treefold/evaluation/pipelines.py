@@ -20,7 +20,10 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _num_samples
 
 from treefold import _native
-from treefold.estimator import BaseDecisionTree
+from treefold.data.schema import Schema
+from treefold.data.table import named_columns, open_rows
+from treefold.data.target import Target
+from treefold.estimators.base import BaseDecisionTree
 from treefold.evaluation.dataset import (
     Dataset,
     Side,
@@ -31,9 +34,6 @@ from treefold.evaluation.dataset import (
 from treefold.evaluation.refusal import cannot_serve
 from treefold.evaluation.splits import Split
 from treefold.evaluation.study import Study
-from treefold.schema import Schema
-from treefold.table import named_columns, open_rows
-from treefold.target import Target
 
 __all__ = ["make_opener", "read_truth", "refuses_to_score"]
 

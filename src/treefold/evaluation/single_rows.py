@@ -11,7 +11,7 @@ import numpy as np
 from treefold.evaluation.judging import Answers, Judge
 from treefold.evaluation.splits import Split
 from treefold.exceptions import PooledScoreWarning, warn
-from treefold.scoring import Scoring, score_rows
+from treefold.scoring.cells import Scoring, score_rows
 
 __all__ = ["find_pooled", "pool_scores", "warn_of_pooling"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
-from treefold.subtrees import add_up, count_rows
+from treefold.model.subtrees import add_up, count_rows
 
 __all__ = ["CAUTION", "FIELDS", "FoldTree", "compute_stability", "find_places"]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from treefold.data.table import Table
 from treefold.evaluation.splits import Split
-from treefold.table import Table
 
 __all__ = ["Study", "rows_only"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from treefold.exceptions import InputError, ParameterError
-from treefold.pooling import POOLED, Pooling, summarise
+from treefold.scoring.pooling import POOLED, Pooling, summarise
 
 __all__ = [
     "NestedScores",

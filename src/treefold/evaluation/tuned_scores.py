@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from treefold import _native, metrics
-from treefold.estimator import BaseDecisionTree
+from treefold import _native
+from treefold.estimators.base import BaseDecisionTree
 from treefold.evaluation.candidates import Setting
 from treefold.evaluation.dataset import Dataset, Training
 from treefold.evaluation.growing import FullTree
@@ -22,12 +22,13 @@ from treefold.evaluation.judging import Judge
 from treefold.evaluation.splits import Split
 from treefold.evaluation.trials import expand
 from treefold.exceptions import ParameterError
-from treefold.model import Tree
-from treefold.pooling import Kind, Pooling
+from treefold.model.tree import Tree
 from treefold.replay import Cell, make_cell, replay_tree
-from treefold.scorers import recognise
-from treefold.scoring import Scoring, score_cells, score_rows, takes_weights
-from treefold.sums import is_sum, score_sums
+from treefold.scoring import metrics
+from treefold.scoring.cells import Scoring, score_cells, score_rows, takes_weights
+from treefold.scoring.pooling import Kind, Pooling
+from treefold.scoring.scorers import recognise
+from treefold.scoring.sums import is_sum, score_sums
 
 __all__ = ["TUNABLE", "Parameters", "TunedScores", "Tuning"]
 __all__ += ["become", "make_cells", "plan_pooling", "plan_tunings"]
@@ -121,7 +122,7 @@ def plan_pooling(scoring: Scoring) -> tuple[Scoring, Kind]:
 
 
 def _find_function(scoring: Scoring) -> Any:
-    """Find the function of `treefold.metrics` behind a metric; None if it is not one of them."""
+    """Find the function of `scoring.metrics` behind a metric; None if it is not one of them."""
     compute = getattr(scoring.metrics["score"], "compute", None)
     return getattr(compute, "func", compute)
 

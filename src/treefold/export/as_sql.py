@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from treefold.cuts import count_microseconds, is_in_calendar
 from treefold.exceptions import ConversionError, ParameterError
 from treefold.export.cleaning import is_storable
 from treefold.export.walk import Split, count_leaves, read_split, walk
 from treefold.export.words import Wording
-from treefold.model import Tree
+from treefold.model.cuts import count_microseconds, is_in_calendar
+from treefold.model.tree import Tree
 
 __all__ = ["export_sql"]
 

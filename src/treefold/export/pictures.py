@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.export.walk import walk
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Place", "fill_colours", "hex_colour", "lay_out", "make_printable"]
 

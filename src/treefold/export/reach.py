@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treefold.export.walk import Split, read_split
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Reach", "follow_paths"]
 

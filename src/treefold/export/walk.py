@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.exceptions import ParameterError
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Split", "Visit", "check_count", "count_leaves", "read_split", "subtree_depths", "walk"]
 

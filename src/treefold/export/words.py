@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treefold.exceptions import ParameterError
 from treefold.export.reach import Reach, follow_paths
 from treefold.export.walk import Split, read_split
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Steadiness", "Wording"]
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from treefold.bags import Work
+from treefold.data.states import schema_from_state, schema_to_state, take, take_count
+from treefold.estimators.bags import Work
 from treefold.exceptions import ModelFileError, ParameterError
 from treefold.files.codec import Arrays, encode
-from treefold.model import Tree
-from treefold.states import schema_from_state, schema_to_state, take, take_count
+from treefold.model.tree import Tree
 
 __all__ = ["become_ensemble", "ensemble_to_document", "trees_from_state"]
 

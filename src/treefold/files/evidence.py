@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.data.states import take, take_array, take_count
 from treefold.evaluation import Evaluation
 from treefold.evaluation.stability import FIELDS
 from treefold.exceptions import ModelFileError
 from treefold.files.codec import Arrays, NotStored, encode, encode_or_describe
-from treefold.pooling import POOLED, Pooling
-from treefold.states import take, take_array, take_count
+from treefold.scoring.pooling import POOLED, Pooling
 
 __all__ = ["evidence_from_state", "evidence_to_document"]
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from treefold.asking import LazyEnsemble
+from treefold.data.states import take, take_count
+from treefold.estimators.asking import LazyEnsemble
 from treefold.exceptions import ModelFileError, ParameterError
 from treefold.files.codec import (
     Arrays,
@@ -20,18 +21,17 @@ from treefold.files.codec import (
 )
 from treefold.files.ensembles import become_ensemble, ensemble_to_document, trees_from_state
 from treefold.files.evidence import evidence_from_state, evidence_to_document
-from treefold.model import Tree
-from treefold.states import take, take_count
+from treefold.model.tree import Tree
 
 __all__ = ["model_from_document", "model_to_document"]
 
 _HOMES = {
-    "BaggingClassifier": "bagging",
-    "BaggingRegressor": "bagging",
-    "DecisionTreeClassifier": "tree",
-    "DecisionTreeClassifierCV": "tree_cv",
-    "DecisionTreeRegressor": "tree",
-    "DecisionTreeRegressorCV": "tree_cv",
+    "BaggingClassifier": "estimators.bagging",
+    "BaggingRegressor": "estimators.bagging",
+    "DecisionTreeClassifier": "estimators.tree",
+    "DecisionTreeClassifierCV": "evaluation.tree_cv",
+    "DecisionTreeRegressor": "estimators.tree",
+    "DecisionTreeRegressorCV": "evaluation.tree_cv",
 }
 _OF_THE_MACHINE = ("n_jobs", "verbose")
 
@@ -81,7 +81,7 @@ def model_from_document(document: dict[str, Any], arrays: Arrays) -> Any:
     if "shuffle" in cls._get_param_names():
         params = {"shuffle": False, **params}  # as folds were before it could be asked for
     model = cls(**params)
-    if _HOMES[name] == "bagging":
+    if _HOMES[name] == "estimators.bagging":
         trees = trees_from_state(state)
         classes = _check_classes(state, trees[0], hasattr(cls, "predict_proba"))
         return become_ensemble(model, trees, classes, state)

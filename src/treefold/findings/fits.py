@@ -16,7 +16,7 @@ from treefold.findings.measures import Measure, define_extras, measure_answers, 
 from treefold.findings.nodes import list_nodes
 from treefold.findings.target import Target
 from treefold.findings.thresholds import Thresholds, compare_thresholds
-from treefold.pooling import Pooling, summarise
+from treefold.scoring.pooling import Pooling, summarise
 
 __all__ = ["Answers", "Result", "describe_fit", "gather_answers", "recall_choice", "recall_scores"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.data.table import Table
 from treefold.findings.target import Target
-from treefold.table import Table
 
 __all__ = ["list_giveaways", "word_giveaway"]
 

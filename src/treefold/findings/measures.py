@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.findings.target import Target
-from treefold.pooling import Pooling
+from treefold.scoring.pooling import Pooling
 
 __all__ = ["Measure", "define_extras", "measure_answers", "name_measure"]
 

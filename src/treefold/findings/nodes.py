@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from treefold.export.cleaning import reveal
 from treefold.export.words import Wording
 from treefold.findings.target import Target
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Brief", "list_nodes"]
 

@@ -30,7 +30,7 @@ from treefold.model_selection.nested_splits import find_folds, make_splits
 from treefold.model_selection.one_se import one_standard_error
 from treefold.model_selection.search import tabulate
 from treefold.model_selection.study import open_study
-from treefold.scoring import name_scoring, resolve_scoring
+from treefold.scoring.cells import name_scoring, resolve_scoring
 
 __all__ = ["nested_cross_validate"]
 

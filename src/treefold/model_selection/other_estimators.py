@@ -12,7 +12,7 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from treefold.model_selection.routing import route
-from treefold.scoring import resolve_scoring
+from treefold.scoring.cells import resolve_scoring
 
 __all__ = ["ask_scikit_learn"]
 

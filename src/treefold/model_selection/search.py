@@ -20,7 +20,7 @@ from treefold.evaluation.judging import Judge
 from treefold.evaluation.splits import read_splits
 from treefold.evaluation.study import Study, rows_only
 from treefold.model_selection.study import check_lengths, count_threads
-from treefold.scoring import resolve_scoring
+from treefold.scoring.cells import resolve_scoring
 
 __all__ = ["GridSearchCV", "RandomizedSearchCV", "tabulate"]
 

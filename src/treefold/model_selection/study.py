@@ -8,12 +8,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
+from treefold.data.table import Table
 from treefold.evaluation.candidates import find_tree
 from treefold.evaluation.splits import read_splits
 from treefold.evaluation.study import Study, rows_only
 from treefold.exceptions import InputError, ParameterError
 from treefold.model_selection.routing import route
-from treefold.table import Table
 from treefold.threads import effective_n_jobs
 
 __all__ = ["check_lengths", "count_threads", "open_study"]

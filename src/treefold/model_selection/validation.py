@@ -28,7 +28,7 @@ from treefold.evaluation.splits import Split
 from treefold.family import Sharing
 from treefold.model_selection.other_estimators import ask_scikit_learn
 from treefold.model_selection.study import open_study
-from treefold.scoring import resolve_scoring
+from treefold.scoring.cells import resolve_scoring
 
 __all__ = ["cross_val_predict", "cross_val_score", "cross_validate", "validation_curve"]
 

@@ -9,7 +9,7 @@ from treefold.evaluation.fitting import Request, fit_with_evidence
 from treefold.exceptions import ParameterError
 from treefold.export.walk import check_count
 from treefold.export.words import Wording
-from treefold.model import check_same_tree
+from treefold.model.tree import check_same_tree
 from treefold.plot.axes import BLUE, ORANGE, check_cross_validated, open_axes, unwrap
 
 __all__ = ["importance"]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.exceptions import ParameterError
 from treefold.plot.axes import BLUE, GREY, ORANGE, SEARCHES, open_axes
-from treefold.scoring import name_scoring
+from treefold.scoring.cells import name_scoring
 
 __all__ = ["path"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.cuts import show_date
 from treefold.findings.numbers import show_number, show_score
+from treefold.model.cuts import show_date
 from treefold.reporting.charts import KINDS, Chart, Grid, colour, draw, field, look_up
 from treefold.reporting.dependence import Dependence, find_dependence
 from treefold.reporting.material import Material

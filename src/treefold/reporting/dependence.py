@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold.export.walk import read_split
-from treefold.model import Tree
+from treefold.model.tree import Tree
 
 __all__ = ["Dependence", "find_dependence"]
 

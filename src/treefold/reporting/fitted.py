@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from treefold import __version__
+from treefold.data.table import Table
 from treefold.evaluation import POOLED_NOTE, Evaluation
 from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
@@ -20,11 +21,10 @@ from treefold.findings.leakage import list_giveaways, word_giveaway
 from treefold.findings.measures import name_measure
 from treefold.findings.target import Target, describe_target, recall_target
 from treefold.findings.verdict import judge_fit
-from treefold.model import Tree, check_same_tree
+from treefold.model.tree import Tree, check_same_tree
 from treefold.reporting.material import Card, Material
 from treefold.reporting.wording import clean
-from treefold.scoring import name_scoring
-from treefold.table import Table
+from treefold.scoring.cells import name_scoring
 
 __all__ = ["Data", "describe_model", "fit_again"]
 

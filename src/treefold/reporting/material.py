@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.data.table import Table
 from treefold.findings.fits import Answers, Result, gather_answers
 from treefold.findings.target import Target
-from treefold.model import Tree
+from treefold.model.tree import Tree
 from treefold.reporting.wording import clean
-from treefold.table import Table
 
 __all__ = ["Card", "Material"]
 

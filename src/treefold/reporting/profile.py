@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treefold.data.table import Table
 from treefold.reporting.columns import show_value
 from treefold.reporting.material import Material
 from treefold.reporting.wording import UNKNOWN, clean
-from treefold.table import Table
 
 __all__ = ["Row", "describe_columns"]
 

@@ -13,10 +13,10 @@ from treefold.evaluation.candidates import find_tree
 from treefold.evaluation.cross_validated import CrossValidatedTree
 from treefold.evaluation.fitting import Evidence, Request, fit_with_evidence
 from treefold.exceptions import InputError, ParameterError
-from treefold.model import Tree, check_same_tree
+from treefold.model.tree import Tree, check_same_tree
 from treefold.reporting.fitted import Data, describe_model, fit_again
 from treefold.reporting.material import Material
-from treefold.scoring import name_scoring
+from treefold.scoring.cells import name_scoring
 
 __all__ = ["Data", "SearchedTree", "describe"]
 

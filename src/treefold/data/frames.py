@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.columns import (
+from treefold.data.columns import (
     Column,
     Family,
     Kind,

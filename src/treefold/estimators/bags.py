@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
-from treefold.estimator import BaseDecisionTree
+from treefold.data.table import Table
+from treefold.data.target import Target, select_rows
+from treefold.estimators.base import BaseDecisionTree
 from treefold.exceptions import ParameterError
 from treefold.family import Member, ask_family, grow_family
 from treefold.rules import make_rules
-from treefold.table import Table
-from treefold.target import Target, select_rows
 
 __all__ = ["Bags", "Work", "draw_counts", "draw_rows"]
 

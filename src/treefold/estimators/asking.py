@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
-from treefold.bags import Bags, Work
-from treefold.ballot import Ballot
-from treefold.ensemble import BaseEnsemble
-from treefold.out_of_bag import OutOfBag
-from treefold.table import Table, named_columns
+from treefold.data.table import Table, named_columns
+from treefold.estimators.bags import Bags, Work
+from treefold.estimators.ballot import Ballot
+from treefold.estimators.ensemble import BaseEnsemble
+from treefold.estimators.out_of_bag import OutOfBag
 from treefold.threads import effective_n_jobs
 
 __all__ = ["LazyEnsemble", "split_batches"]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from treefold.metrics import Answers
+from treefold.scoring.metrics import Answers
 
 __all__ = ["make_predictor"]
 

@@ -22,7 +22,7 @@ from treefold.exceptions import ConversionError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from treefold.model import Tree
+    from treefold.model.tree import Tree
 
 __all__ = ["average_out", "refuse_special", "to_sklearn"]
 

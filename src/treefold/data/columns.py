@@ -1,8 +1,8 @@
 """One column as it came: numbers, or codes into labels.
 
 Holds the reading of numpy columns, the numbering of categories at fit and their look-up at predict.
-Data frames turn their columns into the same `Column` (`treefold.frames`); which columns are
-categories is decided elsewhere (`treefold.schema`).
+Data frames turn their columns into the same `Column` (`treefold.data.frames`); which columns are
+categories is decided elsewhere (`treefold.data.schema`).
 
 family
     What kind of thing a column holds: "number" (booleans too), "text", "date", "duration", "other",

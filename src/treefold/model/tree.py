@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treefold import _native
-from treefold.cuts import show_date, show_number
+from treefold.data.schema import Schema
+from treefold.data.states import schema_from_state, schema_to_state, take, take_array, take_count
+from treefold.data.table import named_columns, open_rows
 from treefold.exceptions import InputError, ModelFileError
-from treefold.interop import refuse_special
-from treefold.schema import Schema
-from treefold.states import schema_from_state, schema_to_state, take, take_array, take_count
-from treefold.table import named_columns, open_rows
+from treefold.model.cuts import show_date, show_number
+from treefold.model.interop import refuse_special
 from treefold.threads import effective_n_jobs
 
 __all__ = ["Tree", "check_same_tree"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from treefold.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treefold.evaluation.cross_validated import CrossValidatedTree
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["DecisionTreeClassifierCV", "DecisionTreeRegressorCV"]
 

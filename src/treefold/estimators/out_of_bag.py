@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 
-from treefold.bags import Bags
-from treefold.ballot import Ballot
+from treefold.data.target import Target
+from treefold.estimators.bags import Bags
+from treefold.estimators.ballot import Ballot
 from treefold.exceptions import warn
-from treefold.target import Target
 
 __all__ = ["OutOfBag"]
 

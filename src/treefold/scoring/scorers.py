@@ -10,8 +10,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics._scorer import _PassthroughScorer, _Scorer
 from sklearn.pipeline import Pipeline
 
-from treefold import metrics
-from treefold.metrics import Scores
+from treefold.scoring import metrics
+from treefold.scoring.metrics import Scores
 
 __all__ = ["Metric", "has_single_rows", "recognise"]
 
@@ -20,7 +20,7 @@ _PROBA = ("predict_proba", ("decision_function", "predict_proba"))
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric of `treefold.metrics` and the arguments that it shares with scikit-learn's.
+    """A metric of `treefold.scoring.metrics` and the arguments that it shares with scikit-learn's.
 
     `compute` gives None where scikit-learn has to be asked.
     """

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from treefold.bags import Bags, Work
-from treefold.ballot import Ballot
-from treefold.ensemble import BaseEnsemble, ClassAnswers, NumberAnswers
+from treefold.data.table import named_columns
+from treefold.estimators.bags import Bags, Work
+from treefold.estimators.ballot import Ballot
+from treefold.estimators.ensemble import BaseEnsemble, ClassAnswers, NumberAnswers
+from treefold.estimators.out_of_bag import OutOfBag
+from treefold.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treefold.exceptions import InputError, ParameterError, warn
-from treefold.model import Tree
-from treefold.out_of_bag import OutOfBag
-from treefold.table import named_columns
+from treefold.model.tree import Tree
 from treefold.threads import effective_n_jobs
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 

@@ -6,7 +6,7 @@ order in which scikit-learn takes them: counts, means and R2 are equal to the la
 make of a curve or of a confusion matrix is equal up to rounding.
 
 A metric gives its scores and marks the cells that scikit-learn would warn of or refuse. Those, and
-answers of an irregular shape (`None`), are left to scikit-learn itself: see `treefold.scoring`.
+answers of an irregular shape (`None`), are left to scikit-learn itself: see `cells`.
 """
 
 from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treefold import _native
-from treefold.columns import (
+from treefold.data.columns import (
     Column,
     Family,
     as_numbers,
@@ -25,15 +25,15 @@ from treefold.columns import (
     parse_objects,
     read_array_column,
 )
-from treefold.exceptions import InputError, InputTypeError
-from treefold.frames import frame_names, is_frame, is_sparse_frame, read_frame
-from treefold.schema import (
+from treefold.data.frames import frame_names, is_frame, is_sparse_frame, read_frame
+from treefold.data.schema import (
     Schema,
     describe_column,
     find_categorical,
     refuse_text,
     warn_of_many_levels,
 )
+from treefold.exceptions import InputError, InputTypeError
 
 __all__ = ["Training", "read_rows", "read_training"]
 

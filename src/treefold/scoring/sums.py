@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold import _native, metrics
+from treefold import _native
+from treefold.data.target import Target
+from treefold.model.subtrees import add_up, count_rows
 from treefold.replay import Cell, replay_sums
-from treefold.scorers import Metric
-from treefold.scoring import Scoring
-from treefold.subtrees import add_up, count_rows
-from treefold.target import Target
+from treefold.scoring import metrics
+from treefold.scoring.cells import Scoring
+from treefold.scoring.scorers import Metric
 
 __all__ = ["is_sum", "score_sums"]
 
@@ -52,7 +53,7 @@ def score_sums(
 ) -> Floats | None:
     """Score every cell of a full tree on some rows, whose leaves are given.
 
-    None if the score is not such a sum; then `treefold.scoring.score_cells` has to be asked.
+    None if the score is not such a sum; then `treefold.scoring.cells.score_cells` has to be asked.
     """
     metric, compute = _find_metric(scoring, tree.n_classes)
     if metric is None or tree.node_count * max(1, tree.n_classes) > _MOST_STATISTICS:

@@ -1,7 +1,7 @@
 """States: what pickles and model files hold, in plain Python and arrays.
 
 A state may come from anywhere. Whatever is taken out of it is checked first; what is wrong raises
-ModelFileError. What a tree's state holds is said in `treefold.model`.
+ModelFileError. What a tree's state holds is said in `treefold.model.tree`.
 """
 
 from typing import Any, cast, get_args
@@ -9,9 +9,9 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treefold.columns import Family, Kind
+from treefold.data.columns import Family, Kind
+from treefold.data.schema import Schema
 from treefold.exceptions import ModelFileError
-from treefold.schema import Schema
 
 __all__ = ["schema_from_state", "schema_to_state", "take", "take_array", "take_count"]
 

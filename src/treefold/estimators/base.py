@@ -19,12 +19,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, estimator_html_repr
 
 from treefold import _native
-from treefold.interop import to_sklearn
-from treefold.model import Tree
+from treefold.data.schema import Schema
+from treefold.data.table import encode
+from treefold.data.target import Target
+from treefold.model.interop import to_sklearn
+from treefold.model.tree import Tree
 from treefold.rules import check_parameters, make_rules
-from treefold.schema import Schema
-from treefold.table import encode
-from treefold.target import Target
 from treefold.threads import effective_n_jobs
 
 __all__ = ["BaseDecisionTree"]

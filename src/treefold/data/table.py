@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treefold import _native
+from treefold.data.ingest import read_rows, read_training
+from treefold.data.schema import Schema, find_categorical
 from treefold.exceptions import InputError, ParameterError
-from treefold.ingest import read_rows, read_training
-from treefold.schema import Schema, find_categorical
 from treefold.threads import effective_n_jobs
 
 __all__ = ["Table", "encode", "named_columns", "open_rows"]

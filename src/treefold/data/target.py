@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treefold.columns import EXACT, is_missing, number_distinct, refuse_complex
+from treefold.data.columns import EXACT, is_missing, number_distinct, refuse_complex
 from treefold.exceptions import InputError, InputTypeError, ParameterError, warn
 
 __all__ = ["Target", "read_class_target", "read_real_target", "select_rows"]

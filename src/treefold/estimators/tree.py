@@ -7,9 +7,9 @@ import sklearn.tree
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from treefold.estimator import BaseDecisionTree
-from treefold.interop import average_out
-from treefold.target import Target, read_class_target, read_real_target
+from treefold.data.target import Target, read_class_target, read_real_target
+from treefold.estimators.base import BaseDecisionTree
+from treefold.model.interop import average_out
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 

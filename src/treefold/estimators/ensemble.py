@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from treefold import _native
-from treefold.bags import Bags, Work
-from treefold.estimator import BaseDecisionTree
+from treefold.data.schema import Schema
+from treefold.data.table import encode, open_rows
+from treefold.data.target import Target
+from treefold.estimators.bags import Bags, Work
+from treefold.estimators.base import BaseDecisionTree
 from treefold.exceptions import ParameterError
 from treefold.rules import check_parameters, draw_seed, is_fraction, is_whole
-from treefold.schema import Schema
-from treefold.table import encode, open_rows
-from treefold.target import Target
 from treefold.threads import effective_n_jobs
 
 __all__ = ["BaseEnsemble", "ClassAnswers", "NumberAnswers"]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from treefold.asking import LazyEnsemble
-from treefold.ensemble import ClassAnswers, NumberAnswers
-from treefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from treefold.estimators.asking import LazyEnsemble
+from treefold.estimators.ensemble import ClassAnswers, NumberAnswers
+from treefold.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["LazyBaggingClassifier", "LazyBaggingRegressor"]
 __all__ += ["LazyDecisionTreeClassifier", "LazyDecisionTreeRegressor"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treefold.columns import Column, Family, Kind
+from treefold.data.columns import Column, Family, Kind
 from treefold.exceptions import (
     CardinalityWarning,
     ColumnMismatchError,

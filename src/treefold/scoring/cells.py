@@ -1,8 +1,8 @@
 """`scoring=` as scikit-learn reads it, for all candidates of a fold at once.
 
-The common metrics come from `treefold.metrics`. Any other scorer, and any cell that scikit-learn
-would warn of or refuse, is handed to the scorer itself, which sees an estimator that answers for
-the held-out rows: warnings, errors and NaN are scikit-learn's own.
+The common metrics come from `metrics`. Any other scorer, and any cell that scikit-learn would warn
+of or refuse, is handed to the scorer itself, which sees an estimator that answers for the held-out
+rows: warnings, errors and NaN are scikit-learn's own.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,11 +19,12 @@ from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import process_routing
 
-from treefold import _native, metrics
-from treefold.metrics import Answers, Scores
-from treefold.predictor import make_predictor
+from treefold import _native
 from treefold.replay import Cell, Exam, ExamRows, count_right
-from treefold.scorers import Metric, has_single_rows, recognise
+from treefold.scoring import metrics
+from treefold.scoring.metrics import Answers, Scores
+from treefold.scoring.predictor import make_predictor
+from treefold.scoring.scorers import Metric, has_single_rows, recognise
 
 __all__ = [
     "Scoring",
