@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treefold import DecisionTreeClassifier, DecisionTreeRegressor
-from treefold.replay import Cell, Exam, ExamRows, count_right, make_cell, replay_nodes
+from treefold.replay import Cell, count_correct, make_cell, replay_nodes
 from treefold.scoring.cells import can_count, resolve_scoring, score_cells, score_counts, score_rows
 from treefold.scoring.scorers import recognise
 
@@ -402,9 +402,9 @@ def test_rows_that_smaller_trees_predict_rightly():
     y = data.targets["many classes"]
     model = DecisionTreeClassifier().fit(data.X[:200], y[:200])
     truth = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1)
-    tests = [ExamRows(model.apply(data.X), truth), ExamRows(model.apply(data.X[:7]), truth[:7])]
+    tests = [(model.apply(data.X), truth), (model.apply(data.X[:7]), truth[:7])]
     cells = [Cell(max_depth=depth) for depth in range(1, 6)]
-    (right,) = count_right([Exam(model.tree_._native, cells, tests)])
+    (right,) = count_correct([(model.tree_._native, cells, tests)])
     for cell, counts in zip(cells, right, strict=True):
         small = DecisionTreeClassifier(max_depth=int(cell.max_depth)).fit(data.X[:200], y[:200])
         is_right = small.predict(data.X) == model.classes_[truth]
@@ -424,4 +424,4 @@ def test_rows_that_smaller_trees_predict_rightly():
 def test_rows_of_other_trees_or_classes_are_not_counted(leaves, classes, words):
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).tree_._native
     with pytest.raises(ValueError, match=words):
-        count_right([Exam(tree, [Cell()], [ExamRows(np.array(leaves), np.array(classes))])])
+        count_correct([(tree, [Cell()], [(np.array(leaves), np.array(classes))])])

@@ -14,7 +14,6 @@ parameters gives, bit for bit. Nodes are named by their number in the full tree,
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -24,29 +23,18 @@ from numpy.typing import NDArray
 from treefold import _native
 from treefold.rules import PATH_PARAMETERS, UNLIMITED_DEPTH, Cell, make_cell
 
-__all__ = ["PATH_PARAMETERS", "Cell", "Exam", "ExamRows", "full_rules", "make_cell"]
-__all__ += ["count_right", "replay_leaf_map", "replay_nodes", "replay_sizes", "replay_sums"]
+__all__ = ["PATH_PARAMETERS", "Cell", "CountTask", "full_rules", "make_cell"]
+__all__ += ["count_correct", "replay_leaf_map", "replay_nodes", "replay_sizes", "replay_sums"]
 __all__ += ["replay_tree"]
 
 _limits = attrgetter(*PATH_PARAMETERS)
 _filter = attrgetter(*PATH_PARAMETERS[:3])
 
 
-@dataclass(frozen=True, slots=True)
-class ExamRows:
-    """Rows to test trees on: their leaves in a full tree, and the numbers of their classes."""
-
-    leaves: NDArray[np.int64]
-    truth: NDArray[np.integer[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Exam:
-    """The trees of some cells of a full tree, and what they are tested on."""
-
-    tree: _native.Tree
-    cells: Sequence[Cell]
-    tests: Sequence[ExamRows]
+# A full tree, some cells of it, and rows to test them on: their leaves in it, and their classes.
+CountTask = tuple[
+    _native.Tree, Sequence[Cell], Sequence[tuple[NDArray[np.int64], NDArray[np.integer[Any]]]]
+]
 
 
 def full_rules(rules: _native.Rules, cells: Sequence[Cell] = ()) -> _native.Rules:
@@ -96,20 +84,20 @@ def replay_sums(
     return tree.replay_sums(_to_matrix(cells), statistics, n_threads)
 
 
-def count_right(exams: Sequence[Exam], n_threads: int = 1) -> list[NDArray[np.float64]]:
-    """Count the rows that each cell predicts rightly: of shape (n_cells, n_tests), of each exam.
+def count_correct(tasks: Sequence[CountTask], n_threads: int = 1) -> list[NDArray[np.float64]]:
+    """Count the rows that each cell predicts rightly: of shape (n_cells, n_tests), of each task.
 
     All trees and tests in one call are spread over the threads; tests of one tree share its cells.
     """
     return _native.count_correct(
         [
             (
-                exam.tree,
-                _to_matrix(exam.cells),
-                [test.leaves for test in exam.tests],
-                [np.ascontiguousarray(test.truth, dtype=np.int32) for test in exam.tests],
+                tree,
+                _to_matrix(cells),
+                [leaves for leaves, _ in tests],
+                [np.ascontiguousarray(truth, dtype=np.int32) for _, truth in tests],
             )
-            for exam in exams
+            for tree, cells, tests in tasks
         ],
         n_threads,
     )

@@ -20,7 +20,7 @@ from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import process_routing
 
 from treefold import _native
-from treefold.replay import Cell, Exam, ExamRows, count_right
+from treefold.replay import CountTask, count_correct
 from treefold.scoring import metrics
 from treefold.scoring.metrics import Answers, Scores
 from treefold.scoring.predictor import make_predictor
@@ -40,10 +40,6 @@ __all__ = [
 
 _LABEL_KINDS = "iufbU"  # dtypes of labels that scikit-learn's metrics take
 _MOST_COUNTS = 2**22  # nodes times classes that are counted at once: 32 MB
-# A full tree, some cells of it, and rows to test them on: their leaves in it, and their classes.
-CountTask = tuple[
-    _native.Tree, Sequence[Cell], Sequence[tuple[NDArray[np.int64], NDArray[np.integer[Any]]]]
-]
 
 
 # scoring= ---------------------------------------------------------------------------------------
@@ -228,10 +224,9 @@ def score_counts(
     """
     metric = scoring.metrics["score"]
     assert metric is not None
-    exams = [Exam(tree, cells, [ExamRows(*test) for test in tests]) for tree, cells, tests in tasks]
     return [
         metric.sign * correct / [len(truth) for _, truth in tests]
-        for (_, _, tests), correct in zip(tasks, count_right(exams, n_threads), strict=True)
+        for (_, _, tests), correct in zip(tasks, count_correct(tasks, n_threads), strict=True)
     ]
 
 
