@@ -96,7 +96,7 @@ def test_unseen_categories_are_missing_and_said_so(model: Path, tmp_path: Path) 
     gone = write(tmp_path / "gone.csv", LINES[0], ",".join(fields))
     result = run("predict", model, new, "--proba")
     assert result.out == run("predict", model, gone, "--proba").out
-    assert "'employment' has 1 categories that the model has never seen" in result.err
+    assert "'employment' has 1 category that the model has never seen" in result.err
 
 
 def test_a_missing_column_is_named(model: Path, tmp_path: Path) -> None:
@@ -374,6 +374,12 @@ def test_only_the_columns_that_the_tree_asks_for_are_needed(tmp_path: Path, suff
     assert scores[0] == scores[1]
     write_file(pa.table({name: columns[name] for name in ("y", "noise")}), less)
     assert_mistake(run("predict", path, less), "lacks the column 'a', which the model needs")
+
+
+def test_a_single_row_is_one_row(model: Path, tmp_path: Path) -> None:
+    one = write(tmp_path / "one.csv", *LINES[:2])
+    result = run("predict", model, one, "-o", tmp_path / "answers.csv")
+    assert "note: wrote 1 row to " in result.err
 
 
 def test_a_tree_without_a_split_needs_rows_only(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from treefold.command.notation import NumberForm, clean_numbers, trim
 from treefold.command.recognition import Reading
 from treefold.command.target import decode
 from treefold.command.triage import is_text
+from treefold.findings.numbers import count
 
 __all__ = ["Converter", "check_finite", "parse_numbers", "to_numbers", "to_text"]
 
@@ -110,8 +111,9 @@ class Converter:
     def list_unseen(self) -> list[str]:
         """Say which categories the model has never seen."""
         return [
-            f"'{name}' has {len(labels):,} categories that the model has never seen (such as "
-            f"'{min(labels)}'); they go with rare categories, or where missing values go."
+            f"'{name}' has {count(len(labels), 'category', 'categories')} that the model has never "
+            f"seen (such as '{min(labels)}'); they go with rare categories, or where missing "
+            "values go."
             for name, labels in self.unseen.items()
         ]
 

@@ -19,6 +19,7 @@ from treefold.command.outputs import check_outputs, written
 from treefold.command.reading import open_rows
 from treefold.command.recognition import Reading
 from treefold.export.cleaning import is_storable
+from treefold.findings.numbers import count
 
 __all__ = ["open_model", "run_predict"]
 
@@ -61,7 +62,7 @@ def run_predict(options: PredictOptions) -> None:
     for text in converter.list_unseen():
         say("note", text)
     if options.output is not None:
-        say("note", f"wrote {n_rows:,} rows to {options.output}.")
+        say("note", f"wrote {count(n_rows, 'row')} to {options.output}.")
 
 
 def open_model(path: Path) -> Any:
