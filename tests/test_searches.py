@@ -174,3 +174,68 @@ def test_whole_families_grow_level_by_level(monkeypatch, kind, n_classes, n_thre
     for number, tree in enumerate(grown["last"].trees):
         assert_same(tree, grown["level"].trees[number], (kind, n_classes, number))
         assert (grown["last"].leaves[number] == grown["level"].leaves[number]).all()
+
+
+# Columns that are drawn ------------------------------------------------------------------------
+
+
+def draw_numbers(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    """A column of many values, or of some, skewed, constant; with gaps or without."""
+    kind = rng.choice(["many", "some", "skewed", "constant"], p=[0.55, 0.25, 0.15, 0.05])
+    column = rng.normal(size=n_rows)
+    if kind == "some":
+        column = rng.integers(0, rng.choice([2, 5, 40, 300]), n_rows).astype(float)
+    elif kind == "skewed":
+        column = np.round(column**3, 2)
+    elif kind == "constant":
+        column[:] = 1.0
+    if rng.random() < 0.25:
+        column[rng.random(n_rows) < rng.choice([0.02, 0.3, 0.9])] = np.nan
+    return column
+
+
+def draw_weights(rng: np.random.Generator, n_rows: int) -> Any:
+    weights = rng.poisson(1.0, n_rows).astype(float) * rng.choice([1.0, 1.0, 70.0])
+    weights[0] += 1.0
+    return weights if rng.random() < 0.7 else rng.random(n_rows) + 0.1
+
+
+def draw_problem(seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng([BASE_SEED, seed])
+    n_rows = int(rng.integers(2, rng.choice([20, 80, 700, 3_000])))
+    n_columns, n_classes = int(rng.integers(2, 9)), int(rng.integers(2, 4))
+    X = np.column_stack([draw_numbers(rng, n_rows) for _ in range(n_columns)])
+    score = np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) * rng.choice([0.1, 1.0, 3.0])
+    y = np.digitize(score, [0.0, 1.0][: n_classes - 1])
+    weights = draw_weights(rng, n_rows) if rng.random() < 0.5 else None
+    params = {
+        "max_features": int(rng.integers(1, n_columns + 1)),
+        "min_samples_leaf": int(rng.choice([1, 1, 2, 5, 20])),
+        "random_state": seed,
+    }
+    return X, y, weights, params
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_coarse_to_fine_finds_the_split_of_the_exact_search(monkeypatch, first):
+    n_coarse = 0
+    for seed in range(first, first + 100):
+        X, y, weights, params = draw_problem(seed)
+        grown = {}
+        for search in ("fastest", "exact"):
+            monkeypatch.setattr(rules, "SEARCH", search)
+            work = Workbench(X, y, weights, None, params)
+            family = work.grow([work.member(np.arange(len(y)))], "none")
+            grown[search] = family.trees[0]
+            n_coarse += family.work["columns_by_search"]["coarse_to_fine"]
+        assert_same(grown["exact"], grown["fastest"], (seed, params))
+    assert n_coarse > 1_000
+
+
+def test_drawn_columns_are_searched_coarse_to_fine():
+    for kind, n_classes in (("continuous", 2), ("continuous", 3), ("few", 2), ("missing", 2)):
+        ways = count_ways(kind, n_classes, max_features=2, random_state=0)
+        assert ways.keys() == {"coarse_to_fine"}, (kind, n_classes)
+    for kind, n_classes in (("continuous", 4), ("continuous", 0), ("sparse", 2)):
+        ways = count_ways(kind, n_classes, max_features=2, random_state=0)
+        assert "coarse_to_fine" not in ways, (kind, n_classes)

@@ -134,7 +134,9 @@ private:
 
     bool keeps_orders_of(const MemberContext<Stats>& context) const {
         uint64_t n_columns = table_.columns.size(), n_tried = context.rules->max_features;
-        return n_tried >= n_columns || n_tried * kKeepShare >= n_columns;
+        if (n_tried >= n_columns) return true;
+        bool is_coarse = CoarseToFine<Stats>::serves(*context.stats, *context.rules, table_.n_rows);
+        return !is_coarse && n_tried * kKeepShare >= n_columns;
     }
 
     // Grows some members by one plan.

@@ -126,16 +126,24 @@ private:
             ranked.emplace_back(draw_column(node.key, column), column);
         std::sort(ranked.begin(), ranked.end());
         ColumnSearch<Stats> search(job_of(*node.layout, view, mine));
+        const bool is_coarse =
+            CoarseToFine<Stats>::serves(*node.member->stats, *node.member->rules, node.size());
+        if (is_coarse) mine.coarse.start(view);
         uint64_t n_tried = 0;
         for (auto [draw, column] : ranked) {
             if (n_tried == node.member->rules->max_features) break;
             if (columns[column].is_sparse && node.layout->position.empty()) {
                 const Stretch* stretch = node.find_stretch(column);
                 n_tried += stretch != nullptr && search.run(*stretch);
+            } else if (is_coarse &&
+                       growth_.plan.way_of_drawn(column, node.size()) == Way::coarse_to_fine) {
+                mine.work.columns_by_way.add(Way::coarse_to_fine);
+                n_tried += mine.coarse.add(column, columns[column], mine.findings);
             } else {
                 n_tried += search.run(column);
             }
         }
+        if (is_coarse) mine.coarse.finish(mine.findings);
     }
 
     Growth<Stats>& growth_;

@@ -3,6 +3,7 @@
 
 #include "grow/node.hpp"
 #include "grow/work.hpp"
+#include "search/coarse_to_fine.hpp"
 #include "search/column_search.hpp"
 
 namespace treefold {
@@ -15,6 +16,7 @@ struct WorkerScratch {
     std::vector<uint8_t> ways;  // per row of the table (group.hpp)
     Scratch<typename Stats::Slot> search;
     FewColumnSearch<Stats> few;
+    CoarseToFine<Stats> coarse;
     Findings findings;
     std::vector<uint32_t> own_rows;  // of one share of a group
     Work work;

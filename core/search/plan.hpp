@@ -34,17 +34,31 @@ enum class Way : uint8_t {
     codes,  // one line of slots per code
     float_categories,  // the same where sums are exact in float64
     sorted,  // the rows of the node are sorted
+    coarse_to_fine,  // a column that is drawn: buckets of codes, of which few are sorted
     // All members of a group at once:
     shared_histogram,
     shared_order,
     shared_sort,
 };
-inline constexpr std::array kWayNames{
-    "two_rows",     "three_rows",       "compared_rows", "kept_histogram",
-    "histogram",    "small_histogram",  "cut_filter",    "filtered_order",
-    "order",        "filtered_list",    "list",          "looked_up",
-    "codes",        "float_categories", "sorted",        "shared_histogram",
-    "shared_order", "shared_sort"};
+inline constexpr std::array kWayNames{"two_rows",
+                                      "three_rows",
+                                      "compared_rows",
+                                      "kept_histogram",
+                                      "histogram",
+                                      "small_histogram",
+                                      "cut_filter",
+                                      "filtered_order",
+                                      "order",
+                                      "filtered_list",
+                                      "list",
+                                      "looked_up",
+                                      "codes",
+                                      "float_categories",
+                                      "sorted",
+                                      "coarse_to_fine",
+                                      "shared_histogram",
+                                      "shared_order",
+                                      "shared_sort"};
 inline constexpr size_t kWays = kWayNames.size();
 
 // How many columns of how many nodes each way has served.
@@ -89,6 +103,14 @@ struct Plan {
 
     // Columns that are not searched together, in a node of so many rows: by kept order, by code, sorted, or looked up.
     Way way_of(uint32_t at, size_t n_rows) const;
+    // The same of a column that a node has drawn, where coarse-to-fine serves the node.
+    Way way_of_drawn(uint32_t at, size_t n_rows) const {
+        Way way = way_of(at, n_rows);
+        const Column& column = table->columns[at];
+        return !column.is_categorical && (way == Way::codes || way == Way::sorted)
+                   ? Way::coarse_to_fine
+                   : way;
+    }
     // Columns of few codes, if there is neither a kept histogram nor a filter of cuts.
     static Way way_of_few(size_t n_rows);
     // The k-th of these, for members that go on together: so many rows count, under so many different labels.
