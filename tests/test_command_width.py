@@ -14,6 +14,7 @@ import pytest
 from commands import LOANS, fit, run, run_apart
 
 from treefold.command.drawing import _fit_label, draw_tree
+from treefold.findings.document import TreeNode, TreeSplit
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -168,15 +169,12 @@ def test_both_sides_of_a_split_differ(left: str, right: str, room: int) -> None:
 
 def test_a_cut_that_leaves_no_room_has_its_numbers_below() -> None:
     condition = "when <= 2019-03-12 10:22:33.512345 or missing"
-    common: dict[str, Any] = {"value": 1.0, "heldout_value": None, "heldout_rows": None}
-    split = {"column": "when", "children": [1, 2]}
+    said: Any = (None, 1.0, None, None, None)
     nodes = [
-        {"node": 0, "depth": 0, "condition": "all rows", "rows": 3, "is_leaf": False, **common,
-         "split": split},
-        {"node": 1, "depth": 1, "condition": condition, "rows": 1, "is_leaf": True, **common},
-        {"node": 2, "depth": 1, "condition": "when > 2019-03-12 10:22:33.512345", "rows": 2,
-         "is_leaf": True, **common},
-    ]  # fmt: skip
+        TreeNode(0, 0, "all rows", 3, *said, TreeSplit("when", [1, 2])),
+        TreeNode(1, 1, condition, 1, *said),
+        TreeNode(2, 1, "when > 2019-03-12 10:22:33.512345", 2, *said),
+    ]
     lines = draw_tree(nodes, {"task": "regression"}, 48)
     assert all(len(line) <= 48 for line in lines)
     assert "├ when <= 2019-03-12 10:22:33.512345 or NA" in lines

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from treefold.export.cleaning import reveal, shorten
 from treefold.export.reach import follow_paths
-from treefold.findings.document import PathPoint
+from treefold.findings.document import PathPoint, TreeNode, TreeSplit
 from treefold.findings.nodes import Brief
 from treefold.findings.numbers import show_number, show_score
 
@@ -57,7 +57,7 @@ class _Table:
 
 
 def draw_tree(
-    nodes: Sequence[dict[str, Any]],
+    nodes: Sequence[TreeNode],
     target: dict[str, Any],
     width: int,
     most_lines: int | None = _TREE_LINES,
@@ -67,10 +67,9 @@ def draw_tree(
     What does not fit is cut in the middle of names and of lists; cuts of numbers never are.
     """
     limit = _choose_depth(nodes, most_lines)
-    shown = [node for node in nodes if node["depth"] <= limit]
-    parents = {
-        child: node for node in nodes if "split" in node for child in node["split"]["children"]
-    }
+    shown = [node for node in nodes if node.depth <= limit]
+    splits = [node.split for node in nodes if node.split is not None]
+    parents = {child: split for split in splits for child in split.children}
     labels = _label(nodes, shown, parents)
     wanted = max(len(branch) + len(name) + len(rest) for branch, name, rest, _ in labels.values())
     tables = [_make_table(shown, target, parents, limit, is_full) for is_full in (True, False)]
@@ -79,8 +78,8 @@ def draw_tree(
     room = max(_LEAST_ROOM, width - table.width)
     lines = [f"{'':{room}} {table.write(None)}"]
     for node in shown:
-        number = node["node"]
-        more = " ..." if node["depth"] == limit and not node["is_leaf"] else ""
+        number = node.node
+        more = " ..." if node.depth == limit and not node.is_leaf else ""
         text = _fit_label(labels[number], room - len(more)) + more
         if len(text) > room:  # a cut that leaves no room: its numbers stand below
             lines.append(text)
@@ -90,27 +89,28 @@ def draw_tree(
 
 
 def _make_table(
-    shown: Sequence[dict[str, Any]],
+    shown: Sequence[TreeNode],
     target: dict[str, Any],
-    parents: dict[int, dict[str, Any]],
+    parents: dict[int, TreeSplit],
     limit: int,
     is_full: bool,
 ) -> _Table:
     """Gather the numbers; only a full table says where splits are cut."""
     title, size = _title(target), 12 if is_full else 8
-    is_seen = shown[0]["heldout_rows"] is not None
-    is_weighted = "plain_share" in shown[0]
+    is_seen = shown[0].heldout_rows is not None
+    is_weighted = shown[0].plain_share is not None
     head = ["rows", shorten(title, size)]
     head += (["held out"] if is_seen else []) + (["of rows"] if is_weighted else [])
     cells, steady = {}, {}
     for node in shown:
-        label = shorten(node["class"], size) if title == "class" else ""
-        line = [f"{node['rows']:,}", _show_value(node, "share", label)]
-        line += [_show_value(node, "heldout_share")] if is_seen else []
-        line += [_show_value(node, "plain_share")] if is_weighted else []
-        cells[node["node"]] = line
-        if is_seen and "split" in node and node["depth"] < limit:
-            steady[node["split"]["children"][0]] = _describe_steadiness(node["split"], is_full)
+        label = shorten(node.label or "", size) if title == "class" else ""
+        is_number = node.label is None
+        line = [f"{node.rows:,}", _show_value(node.value, is_number, label)]
+        line += [_show_value(node.heldout_value, is_number)] if is_seen else []
+        line += [_show_value(node.plain_share, is_number)] if is_weighted else []
+        cells[node.node] = line
+        if is_seen and node.split is not None and node.depth < limit:
+            steady[node.split.children[0]] = _describe_steadiness(node.split, is_full)
     if not steady:
         return _Table(head, cells)
     return _Table(head, cells, "same split in, cut at" if is_full else "folds", steady)
@@ -122,9 +122,9 @@ def _title(target: dict[str, Any]) -> str:
     return "class" if target["positive"] is None else f"'{target['positive']}'"
 
 
-def _choose_depth(nodes: Sequence[dict[str, Any]], most_lines: int | None) -> int:
+def _choose_depth(nodes: Sequence[TreeNode], most_lines: int | None) -> int:
     """The deepest level down to which the tree fits."""
-    depths = np.bincount([node["depth"] for node in nodes]).cumsum()
+    depths = np.bincount([node.depth for node in nodes]).cumsum()
     if most_lines is None:
         return len(depths) - 1
     return max(1, int(np.searchsorted(depths, most_lines, side="right")) - 1)
@@ -134,25 +134,25 @@ _Label = tuple[str, str, str, str]  # branches, a name, what is said of it, and 
 
 
 def _label(
-    nodes: Sequence[dict[str, Any]],
-    shown: Sequence[dict[str, Any]],
-    parents: dict[int, dict[str, Any]],
+    nodes: Sequence[TreeNode],
+    shown: Sequence[TreeNode],
+    parents: dict[int, TreeSplit],
 ) -> dict[int, _Label]:
     """Take the conditions of nodes apart."""
     rests, names = {}, {}
     for node in nodes:
-        parent = parents.get(node["node"])
-        name = "" if parent is None else reveal(parent["split"]["column"])
-        name = name if node["condition"].startswith(f"{name} ") else ""
-        names[node["node"]], rests[node["node"]] = name, node["condition"].removeprefix(name)
+        parent = parents.get(node.node)
+        name = "" if parent is None else reveal(parent.column)
+        name = name if node.condition.startswith(f"{name} ") else ""
+        names[node.node], rests[node.node] = name, node.condition.removeprefix(name)
     labels = {}
     ends: list[bool] = []  # per level: whether the branch that leads here is the last one
     for node in shown:
-        number, other = node["node"], ""
+        number, other = node.node, ""
         parent = parents.get(number)
         if parent is not None:
-            left, right = parent["split"]["children"]
-            ends = [*ends[: node["depth"] - 1], number == right]
+            left, right = parent.children
+            ends = [*ends[: node.depth - 1], number == right]
             other = rests[left if number == right else right]
         labels[number] = (_indent(ends), names[number], rests[number], other)
     return labels
@@ -200,20 +200,19 @@ def _fit_list(rest: str, other: str, room: int) -> str:
     return _IS + shorten(body, space) + end
 
 
-def _show_value(node: dict[str, Any], name: str, label: str = "") -> str:
-    value = node.get(name) if "share" in node else node[name.replace("share", "value")]
+def _show_value(value: float | None, is_number: bool, label: str = "") -> str:
     if value is None:
         return "-"
-    if "share" not in node:
+    if is_number:
         return show_number(float(f"{value:.4g}"))
     return f"{label} {value:.0%}" if label else f"{value:.1%}"
 
 
-def _describe_steadiness(split: dict[str, Any], is_full: bool) -> str:
-    text = f"{split['folds_same_column']} of {split['folds']}"
+def _describe_steadiness(split: TreeSplit, is_full: bool) -> str:
+    text = f"{split.folds_same_column} of {split.folds}"
     if not is_full:
         return text
-    low, high = split["cut_from"], split["cut_to"]
+    low, high = split.cut_from, split.cut_to
     return f"{text} folds" if low is None or low == high else f"{text} folds, {low}..{high}"
 
 

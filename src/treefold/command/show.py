@@ -50,7 +50,7 @@ def _write_text(model: Any, width: int) -> str:
     target = recall_target(model, "target")
     nodes = reveal_all(list_nodes(model, target))
     lines = draw_tree(nodes, reveal_all(describe_target(target)), width, None)
-    if nodes[0]["heldout_rows"] is not None and len(nodes) > 1:
+    if nodes[0].heldout_rows is not None and len(nodes) > 1:
         lines.append(CAUTION)
     evaluation = getattr(model, "evaluation_", None)
     if evaluation is None:

@@ -11,6 +11,8 @@ __all__ = [
     "PathPoint",
     "ScoreRow",
     "Scores",
+    "TreeNode",
+    "TreeSplit",
     "Verdict",
     "change_texts",
     "to_plain",
@@ -105,6 +107,54 @@ class ColumnLoss(Finding):
     column: str
     loss: float
     standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSplit(Finding):
+    """How a node is split, and in how many folds the node in its place is."""
+
+    column: str
+    children: list[int]
+    folds_same_column: int = 0
+    folds: int = 0
+    cut_from: str | None = None
+    cut_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode(Finding):
+    """A node: what leads to it, what it holds, how steady it is."""
+
+    node: int
+    depth: int
+    condition: str
+    rows: int
+    label: str | None  # of the class that it predicts; None: a number
+    value: float  # the number, or the share of the class that is shown
+    heldout_value: float | None
+    plain_share: float | None  # without weights of classes; None: there are none
+    heldout_rows: int | None
+    split: TreeSplit | None = None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it has no children."""
+        return self.split is None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that there is, by name."""
+        said: dict[str, Any] = {"value": self.value, "heldout_value": self.heldout_value}
+        if self.label is not None:
+            said = {"class": self.label, "share": self.value, "heldout_share": self.heldout_value}
+        if self.plain_share is not None:
+            said["plain_share"] = self.plain_share
+        return {
+            **{name: getattr(self, name) for name in ("node", "depth", "condition", "rows")},
+            **said,
+            "heldout_rows": self.heldout_rows,
+            "is_leaf": self.is_leaf,
+            **({} if self.split is None else {"split": self.split}),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from treefold.export.cleaning import reveal
 from treefold.export.words import Wording
+from treefold.findings.document import TreeNode, TreeSplit
 from treefold.findings.target import Target
 from treefold.model.tree import Tree
 
@@ -36,7 +37,7 @@ class Brief(Wording):
 
 def list_nodes(
     model: Any, target: Target, weights: NDArray[np.float64] | None = None
-) -> list[dict[str, Any]]:
+) -> list[TreeNode]:
     """List the nodes in preorder: what leads to them, what they hold, how steady they are."""
     wording, found = Brief(model), getattr(model, "stability_", None)
     tree = wording.tree
@@ -45,20 +46,22 @@ def list_nodes(
     conditions, depths = ["all rows"] * tree.node_count, [0] * tree.node_count
     nodes = []
     for node in range(tree.node_count):
-        one: dict[str, Any] = {
-            "node": node,
-            "depth": depths[node],
-            "condition": conditions[node],
-            "rows": int(tree.n_node_samples[node]),
-            **_describe_value(tree, found, node, target, plain),
-            "heldout_rows": None if found is None else int(found["heldout_rows"][node]),
-            "is_leaf": left[node] < 0,
-        }
+        split = None
         if left[node] >= 0:
             conditions[left[node]], conditions[right[node]] = wording.sides(node)
             depths[left[node]] = depths[right[node]] = depths[node] + 1
-            one["split"] = _describe_split(wording, found, node, (left[node], right[node]))
-        nodes.append(one)
+            split = _describe_split(wording, found, node, (left[node], right[node]))
+        nodes.append(
+            TreeNode(
+                node,
+                depths[node],
+                conditions[node],
+                int(tree.n_node_samples[node]),
+                *_describe_value(tree, found, node, target, plain),
+                None if found is None else int(found["heldout_rows"][node]),
+                split,
+            )
+        )
     return nodes
 
 
@@ -77,39 +80,38 @@ def _find_plain_shares(model: Any, target: Target, weights: Any) -> NDArray[np.f
 
 def _describe_value(
     tree: Tree, found: Any, node: int, target: Target, plain: NDArray[np.float64] | None
-) -> dict[str, Any]:
-    """What a node predicts, and what its held-out rows say to that."""
+) -> tuple[str | None, float, float | None, float | None]:
+    """What a node predicts, what its held-out rows say to that, and the share without weights."""
     value = tree.value[node, 0]
     heldout = np.nan if found is None else float(found["heldout_value"][node])
     seen = None if np.isnan(heldout) else heldout
     if not target.is_class:
-        return {"value": float(value[0]), "heldout_value": seen}
+        return None, float(value[0]), seen, None
     predicted = int(value.argmax())
     label, shown = target.classes[predicted], predicted
     if target.is_binary:
         shown = target.classes.index(target.positive)
         if label != target.positive and seen is not None:
             seen = 1 - seen
-    found = {"class": str(label), "share": float(value[shown]), "heldout_share": seen}
-    return found if plain is None else {**found, "plain_share": float(plain[node, shown])}
+    share = None if plain is None else float(plain[node, shown])
+    return str(label), float(value[shown]), seen, share
 
 
-def _describe_split(
-    wording: Brief, found: Any, node: int, children: tuple[int, int]
-) -> dict[str, Any]:
+def _describe_split(wording: Brief, found: Any, node: int, children: tuple[int, int]) -> TreeSplit:
     tree = wording.tree
-    split = {"column": wording.name(int(tree.feature[node])), "children": list(children)}
+    name = wording.name(int(tree.feature[node]))
     if found is None:
-        return {**split, "folds_same_column": 0, "folds": 0, "cut_from": None, "cut_to": None}
+        return TreeSplit(name, list(children))
     low, high = float(found["threshold_min"][node]), float(found["threshold_max"][node])
     column = int(tree.feature[node])
-    return {
-        **split,
-        "folds_same_column": int(found["n_same_column"][node]),
-        "folds": int(found["n_folds"][node]),
-        "cut_from": None if np.isnan(low) else wording.show_cut(column, low),
-        "cut_to": None if np.isnan(high) else wording.show_cut(column, high),
-    }
+    return TreeSplit(
+        name,
+        list(children),
+        int(found["n_same_column"][node]),
+        int(found["n_folds"][node]),
+        None if np.isnan(low) else wording.show_cut(column, low),
+        None if np.isnan(high) else wording.show_cut(column, high),
+    )
 
 
 def _list(labels: Sequence[Any]) -> str:

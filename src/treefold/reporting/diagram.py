@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from treefold.findings.document import TreeNode, TreeSplit
 from treefold.findings.numbers import show_number
 from treefold.reporting.charts import KINDS
 from treefold.reporting.material import Material
@@ -65,14 +66,14 @@ def draw_tree(material: Material) -> Diagram:
     maker = _Maker(material)
     made: dict[int, Node] = {}
     for one in nodes:  # in preorder: parents come first
-        if one["node"] not in kept:
+        if one.node not in kept:
             continue
-        parent = maker.parents.get(one["node"])
-        made[one["node"]] = node = maker.make(one, parent)
+        parent = maker.parents.get(one.node)
+        made[one.node] = node = maker.make(one, parent)
         if parent is not None:
-            made[parent["node"]].children.append(node)
-        if "split" in one and not set(one["split"]["children"]) <= kept:
-            node.n_below = _count_below(nodes, one["node"])
+            made[parent.node].children.append(node)
+        if one.split is not None and not set(one.split.children) <= kept:
+            node.n_below = _count_below(nodes, one.node)
     folds = 0 if material.stability is None else int(material.stability["n_folds"][0])
     is_cut = len(kept) < len(nodes)
     said = maker.heading()
@@ -82,22 +83,22 @@ def draw_tree(material: Material) -> Diagram:
 def _choose_nodes(material: Material) -> set[int]:
     """Both sides of the splits with the most rows, from the root on."""
     nodes = material.found["tree"]
-    splits = [one for one in nodes if "split" in one and one["depth"] < _DEEPEST]
-    splits.sort(key=lambda one: (-one["rows"], one["node"]))  # no child has more than its parent
+    splits = [(one, one.split) for one in nodes if one.split and one.depth < _DEEPEST]
+    splits.sort(key=lambda pair: (-pair[0].rows, pair[0].node))  # no child has more than its parent
     kept = {0}
-    for one in splits:
+    for one, split in splits:
         if len(kept) + 2 > _MOST_NODES:
             break
-        if one["node"] in kept:
-            kept.update(one["split"]["children"])
+        if one.node in kept:
+            kept.update(split.children)
     return kept
 
 
-def _count_below(nodes: list[dict[str, Any]], number: int) -> int:
+def _count_below(nodes: list[TreeNode], number: int) -> int:
     """Nodes below one; in preorder they follow it, and are deeper."""
     below = 0
     for one in nodes[number + 1 :]:
-        if one["depth"] <= nodes[number]["depth"]:
+        if one.depth <= nodes[number].depth:
             break
         below += 1
     return below
@@ -108,9 +109,9 @@ class _Maker:
 
     def __init__(self, material: Material) -> None:
         self.material, self.tree = material, material.tree
-        self.nodes = material.found["tree"]
+        self.nodes: list[TreeNode] = material.found["tree"]
         self.parents = {
-            child: one for one in self.nodes if "split" in one for child in one["split"]["children"]
+            child: one for one in self.nodes if one.split for child in one.split.children
         }
         self.classes = self._choose_classes()
         self.colours = (KINDS[0], KINDS[-1]) if material.target.is_binary else KINDS
@@ -145,42 +146,40 @@ class _Maker:
             return f"“{clean(target.positive, 20)}”"
         return "class"
 
-    def make(self, one: dict[str, Any], parent: dict[str, Any] | None) -> Node:
-        total = self.nodes[0]["rows"]
+    def make(self, one: TreeNode, parent: TreeNode | None) -> Node:
+        total = self.nodes[0].rows
         steady, shade = self._word_steadiness(parent)
-        rows = one["rows"]
-        value = float(self.tree.value[one["node"], 0, 0])
+        rows = one.rows
+        value = float(self.tree.value[one.node, 0, 0])
         span = self.high - self.low
         return Node(
-            number=one["node"],
-            depth=one["depth"],
-            condition=clean(one["condition"], 140),
+            number=one.node,
+            depth=one.depth,
+            condition=clean(one.condition, 140),
             rows=f"{rows:,}",
             width=round(100 * rows / total, 3),
-            share_of_parent=1.0 if parent is None else rows / parent["rows"],
-            value=self._word_value(one, "share", "value"),
-            held_out=self._word_value(one, "heldout_share", "heldout_value"),
+            share_of_parent=1.0 if parent is None else rows / parent.rows,
+            value=self._word_value(one, one.value, is_label=not self.material.target.is_binary),
+            held_out=self._word_value(one, one.heldout_value),
             steady=steady,
             shade=shade,
-            parts=self._make_parts(one["node"]),
+            parts=self._make_parts(one.node),
             facts=self._list_facts(one, parent),
-            is_leaf=one["is_leaf"],
-            is_open=one["depth"] < _OPEN,
+            is_leaf=one.is_leaf,
+            is_open=one.depth < _OPEN,
             level=0.0 if span <= 0 else round(100 * (value - self.low) / span, 2),
         )
 
-    def _word_value(self, one: dict[str, Any], share: str, number: str) -> str:
-        if "class" not in one:
-            value = one.get(number)
+    def _word_value(self, one: TreeNode, value: float | None, is_label: bool = False) -> str:
+        if one.label is None:
             return UNKNOWN if value is None else show_number(float(f"{value:.4g}"))
-        text = percent(one.get(share))
-        is_label = share == "share" and not self.material.target.is_binary
-        return f"{clean(one['class'], 20)} · {text}" if is_label else text
+        text = percent(value)
+        return f"{clean(one.label, 20)} · {text}" if is_label else text
 
-    def _word_steadiness(self, parent: dict[str, Any] | None) -> tuple[str, int]:
-        if parent is None or not parent["split"]["folds"]:
+    def _word_steadiness(self, parent: TreeNode | None) -> tuple[str, int]:
+        if parent is None or parent.split is None or not parent.split.folds:
             return "", 0
-        same, folds = parent["split"]["folds_same_column"], parent["split"]["folds"]
+        same, folds = parent.split.folds_same_column, parent.split.folds
         return f"{same} of {folds}", round(100 * same / folds)
 
     def _make_parts(self, node: int) -> list[dict[str, Any]]:
@@ -194,20 +193,18 @@ class _Maker:
             parts.append({"colour": KINDS[-1], "width": round(rest, 2)})
         return [part for part in parts if part["width"] > 0]
 
-    def _list_facts(
-        self, one: dict[str, Any], parent: dict[str, Any] | None
-    ) -> list[tuple[str, str]]:
+    def _list_facts(self, one: TreeNode, parent: TreeNode | None) -> list[tuple[str, str]]:
         """What hovering tells."""
-        total = self.nodes[0]["rows"]
-        facts = [("rows", f"{one['rows']:,} ({one['rows'] / total:.1%} of all)")]
-        facts += self._list_shares(one["node"])
-        if "plain_share" in one:
-            facts.append(("plain share", f"{one['plain_share']:.1%} of the rows, without weights"))
-        if one["heldout_rows"] is not None:
-            seen = self._word_value(one, "heldout_share", "heldout_value")
-            facts.append(("held out", f"{seen} in {one['heldout_rows']:,} rows that came here"))
-        if parent is not None and parent["split"]["folds"]:
-            facts += self._list_steadiness(parent)
+        total = self.nodes[0].rows
+        facts = [("rows", f"{one.rows:,} ({one.rows / total:.1%} of all)")]
+        facts += self._list_shares(one.node)
+        if one.plain_share is not None:
+            facts.append(("plain share", f"{one.plain_share:.1%} of the rows, without weights"))
+        if one.heldout_rows is not None:
+            seen = self._word_value(one, one.heldout_value)
+            facts.append(("held out", f"{seen} in {one.heldout_rows:,} rows that came here"))
+        if parent is not None and parent.split is not None and parent.split.folds:
+            facts += self._list_steadiness(parent.node, parent.split)
         return facts
 
     def _list_shares(self, node: int) -> list[tuple[str, str]]:
@@ -225,17 +222,16 @@ class _Maker:
             if shares[place] > 0
         ]
 
-    def _list_steadiness(self, parent: dict[str, Any]) -> list[tuple[str, str]]:
-        split = parent["split"]
+    def _list_steadiness(self, node: int, split: TreeSplit) -> list[tuple[str, str]]:
         facts = [
-            ("same split", f"in {split['folds_same_column']} of {split['folds']} folds"),
+            ("same split", f"in {split.folds_same_column} of {split.folds} folds"),
         ]
-        if split["cut_from"] is not None:
-            low, high = split["cut_from"], split["cut_to"]
+        if split.cut_from is not None:
+            low, high = split.cut_from, split.cut_to
             facts.append(("cut at", low if low == high else f"{low} to {high}, over the folds"))
         stability = self.material.stability
         if stability is not None:
-            other = int(stability["other_column"][parent["node"]])
+            other = int(stability["other_column"][node])
             if other >= 0:
                 facts.append(("other folds", f"mostly split by {self.material.name(other, 40)}"))
         return facts

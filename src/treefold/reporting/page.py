@@ -100,8 +100,8 @@ def _word_weights(material: Material) -> str:
     words = "let every class count the same" if how == "balanced" else "count each row by its class"
     root = material.found["tree"][0]
     plain = ""
-    if "plain_share" in root:
-        plain = f" Of all rows, {root['share']:.1%} is a plain share of {root['plain_share']:.1%}."
+    if root.plain_share is not None:
+        plain = f" Of all rows, {root.value:.1%} is a plain share of {root.plain_share:.1%}."
     return f"Class weights {words}: shares, held-out shares and thresholds are weighted.{plain}"
 
 
