@@ -5,6 +5,7 @@ column, with it as the default takes it, and with it as it comes (min_samples_ca
 are Brier scores or squared errors over those of one answer for all rows ("naive"). Beside a column
 of the table itself each gets three that are made: random names that nearly every row has for
 itself, random names of ten rows each, and names of ten rows each that know something of the target.
+What a random number costs stands beside them: no column of noise can be expected to cost less.
 
 The allowance of the split contract was chosen on the first twelve tables; the others judge it. They
 were fixed before any score on them was seen, and have at least 1,000 rows: of fewer the standard
@@ -200,6 +201,11 @@ def measure(board: Board, task: Task, n_repeats: int, is_judge: bool) -> None:
             board.at_most(f"{task.name}, {name}: cost", -kept, MOST_COST)
         elif is_judge:
             board.at_least(f"{task.name}, {name}: share kept", kept / gained, LEAST_KEPT)
+    number = np.random.default_rng(2).normal(size=len(y))
+    cost, error = describe(
+        without - score_folds(task, bare.append_column("made", pa.array(number)), y, n_repeats)
+    )
+    print(f"| {task.name} | a number of noise | | | | {cost:+.3f} +- {error:.3f} | |", flush=True)
 
 
 def compare_defaults(board: Board, task: Task, n_repeats: int) -> None:
