@@ -62,6 +62,23 @@ def test_the_user_may_say_that_codes_are_numbers(data: Path, tmp_path: Path) -> 
     assert_mistake(run(*asked, "zip", "--categorical", "zip"), "it can be only one")
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ("ab", "--numeric: 'x' holds text that is no number (first: 'a')"),
+        (("1,500", "2,500"), "--numeric: 'x' is left as text: "),
+    ],
+)
+def test_text_that_is_no_number_is_not_taken_for_one(
+    tmp_path: Path, values: tuple[str, str], message: str
+) -> None:
+    lines = [f'"{values[row % 2]}",{row % 7},{"uv"[row % 7 > 3]}' for row in range(90)]
+    path = write(tmp_path / "data.csv", "x,z,y", *lines)
+    result = run("fit", path, "--target", "y", "--numeric", "x")
+    assert_mistake(result, message)
+    assert ("Say which: --decimal . or --decimal ," in result.err) == (values != "ab")
+
+
 def test_categories_that_the_user_asks_for_keep_every_zero(data: Path) -> None:
     found = read(data, "--categorical", "month", "--drop", "zip", "--drop", "x")
     assert found["read"]["codes"] == ["month"]

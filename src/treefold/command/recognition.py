@@ -138,6 +138,8 @@ def recognise(table: Any, rows: Rows, layout: Layout, options: FitOptions) -> Re
         if len(values):
             done.table = done.table.set_column(place, name, column)
             column = _recognise(done, name, values, rows, options)
+            if name in options.numeric and types.is_string(column.type):
+                raise _refuse_text(done, name, values)
         done.table = done.table.set_column(place, name, column)
     return done
 
@@ -182,6 +184,15 @@ def _recognise(done: Recognised, name: str, values: Any, rows: Rows, options: Fi
     elif name == options.target and options.task is Task.AUTO:
         _refuse_mixture(name, column, values)
     return column
+
+
+def _refuse_text(done: Recognised, name: str, values: Any) -> UserError:
+    """Say why a column that is to be numeric stays text."""
+    if name in done.doubtful:
+        return UserError(f"--numeric: {done.hints[-1]}")
+    first = values.filter(compute.invert(are_numbers(values)))
+    shown = f" (first: '{first[0]}')" if len(first) else ""
+    return UserError(f"--numeric: '{name}' holds text that is no number{shown}.")
 
 
 def _find_cure(doubt: str) -> str:
