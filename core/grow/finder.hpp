@@ -1,6 +1,8 @@
 // The best split of a node: which columns are searched, by whom, and who wins.
 #pragma once
 
+#include <functional>
+
 #include "base/random.hpp"
 #include "grow/growth.hpp"
 #include "search/compared_rows.hpp"
@@ -121,17 +123,21 @@ private:
     void search_drawn(const NodeView<Stats>& view, const MemberNode<Stats>& node,
                       WorkerScratch<Stats>& mine) {
         const std::vector<Column>& columns = growth_.table.columns;
-        std::vector<std::pair<uint64_t, uint32_t>> ranked;
+        std::vector<std::pair<uint64_t, uint32_t>>& drawn =
+            mine.drawn;  // a heap: few are asked for
+        drawn.clear();
         for (uint32_t column = 0; column < columns.size(); ++column)
-            ranked.emplace_back(draw_column(node.key, column), column);
-        std::sort(ranked.begin(), ranked.end());
+            drawn.emplace_back(draw_column(node.key, column), column);
+        std::make_heap(drawn.begin(), drawn.end(), std::greater{});
         ColumnSearch<Stats> search(job_of(*node.layout, view, mine));
         const bool is_coarse =
             CoarseToFine<Stats>::serves(*node.member->stats, *node.member->rules, node.size());
         if (is_coarse) mine.coarse.start(view);
         uint64_t n_tried = 0;
-        for (auto [draw, column] : ranked) {
-            if (n_tried == node.member->rules->max_features) break;
+        while (!drawn.empty() && n_tried != node.member->rules->max_features) {
+            std::pop_heap(drawn.begin(), drawn.end(), std::greater{});
+            uint32_t column = drawn.back().second;
+            drawn.pop_back();
             if (columns[column].is_sparse && node.layout->position.empty()) {
                 const Stretch* stretch = node.find_stretch(column);
                 n_tried += stretch != nullptr && search.run(*stretch);

@@ -17,6 +17,7 @@ struct WorkerScratch {
     Scratch<typename Stats::Slot> search;
     FewColumnSearch<Stats> few;
     CoarseToFine<Stats> coarse;
+    std::vector<std::pair<uint64_t, uint32_t>> drawn;  // draw and column
     Findings findings;
     std::vector<uint32_t> own_rows;  // of one share of a group
     Work work;
