@@ -496,7 +496,7 @@ def test_one_is_said_in_the_singular(tmp_path: Path) -> None:
     rows = [f"{place},{'no' if place % 10 < 5 else 'yes'}" for place in range(40)]
     path = write(tmp_path / "data.csv", "a,b", *rows, "7,", "0,no")
     out = " ".join(fit(path, "b", "--cv", 3).out.split())
-    assert "42 rows, 2 columns (CSV); 1 row without a target is left out" in out
+    assert "42 rows, 2 columns (CSV) 1 row without a target is left out" in out
     assert "1 duplicate row stays with its twin" in out
     assert "at least 1 row per leaf" in out or "at least 5 rows per leaf" in out
 

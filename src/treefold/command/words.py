@@ -63,8 +63,9 @@ def write_findings(found: Document, width: int, breaks_paths: bool = False) -> l
     prose.append(("Folds", found["folds"]["description"]))
     lines = _wrap([("Verdict", found["verdict"].text)], room)
     path_room = room if breaks_paths else sys.maxsize
-    lines += _wrap([("Read", _word_reading(found["read"]))], path_room)
-    lines += [*_wrap(_word_notation(found["read"]), room), *_wrap(prose, room)]
+    size = f"{found['read']['file']}: {word_size(found['read'])}"
+    lines += _wrap([("Read", size)], path_room)
+    lines += [*_wrap(_word_reading(found["read"]), room), *_wrap(prose, room)]
     lines += _hang("Score", list(word_scores(found["scores"], room)))
     lines += _wrap([("Chosen", word_choice(found["chosen"]))], room)
     lines += _hang("Path", draw_path(found["path"], found["scores"].title, room))
@@ -119,19 +120,12 @@ def _hang(label: str, texts: list[str]) -> list[Line]:
     return [(label if place == 0 else "", text) for place, text in enumerate(texts)]
 
 
-def _word_reading(read: Document) -> str:
-    text = f"{read['file']}: {word_size(read)}"
-    n_rows = read["rows_without_target"]
+def _word_reading(read: Document) -> list[Line]:
+    """Say which rows are left out, and which text was read as something else."""
+    texts, n_rows = [], read["rows_without_target"]
     if n_rows:
-        text += (
-            f"; {count(n_rows, 'row')} without a target {'is' if n_rows == 1 else 'are'} left out"
-        )
-    return text
-
-
-def _word_notation(read: Document) -> list[Line]:
-    """Say which text was read as something else."""
-    texts = []
+        verb = "is" if n_rows == 1 else "are"
+        texts.append(f"{count(n_rows, 'row')} without a target {verb} left out")
     for kind in ("numbers", "dates"):
         names = [f"{name} ({how})" for name, how in read[kind].items()]
         texts += [f"read as {kind}: {_some(names)}"] if names else []
