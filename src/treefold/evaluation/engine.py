@@ -13,6 +13,7 @@ come twice) is left to scikit-learn, one fit at a time, so that errors and warni
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -124,8 +125,8 @@ class Engine:
                 with_final = self._grows_final(runs)
                 for numbers, open_data in self._list_tables(next(iter(group.items()))):
                     for run in runs:
-                        jobs = self._plan_jobs(run, numbers, with_final)
-                        self._evaluate_run(open_data, run, jobs, results, progress)
+                        plan = partial(self._plan_jobs, run, numbers, with_final)
+                        self._evaluate_run(open_data, run, plan, results, progress)
 
     def _show_progress(self, runs: Sequence[Run]) -> Progress:
         total = 0
@@ -235,23 +236,23 @@ class Engine:
         self,
         open_data: _Open,
         run: Run,
-        jobs: Sequence[TreeJob],
+        plan: Callable[[], list[TreeJob]],  # asked only where trees grow: it may name thousands
         results: list[Result | None],
         progress: Progress,
     ) -> None:
-        done = progress.done + self._count_work(jobs) if self._verbose else 0.0
+        done = progress.done + self._count_work(plan()) if self._verbose else 0.0
         try:
             dataset = open_data(run[0].tree)
         except CannotServeError:
             return progress.reach(done)
-        rows = self._left_out if any(job.splits for job in jobs) else None
+        rows = self._left_out if results else None  # none: the tree of all rows
         if rows is not None and can_be_left_out(run, dataset, rows):
             n_answers = len(rows) * sum(len(setting.trees) for setting in run)
             work_per_answer = max(0.0, done - progress.done) / n_answers
             for n_given in self._answer_run(dataset, run, rows, results):
                 progress.advance(work_per_answer * n_given)
         else:
-            self._grow_run(dataset, jobs, results, progress)
+            self._grow_run(dataset, plan(), results, progress)
         if not self._is_bare:
             self.work["mode"] = "pipeline"
         progress.reach(done)
@@ -309,7 +310,7 @@ class Engine:
             jobs = [TreeJob(run[0])]
             total = self._count_work(jobs)
             with Progress("growing the tree of all rows", total, self._verbose) as progress:
-                self._evaluate_run(self._open, run, jobs, [], progress)
+                self._evaluate_run(self._open, run, partial(list, jobs), [], progress)
 
     def _record(
         self, full: FullTree, number: int, counted: Counted | None, results: list[Result | None]
