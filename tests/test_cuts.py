@@ -124,6 +124,13 @@ def test_dates_are_cut_between_the_times_of_the_fit(step):
         assert times[place] <= cut < times[place + 1]
 
 
+def test_cuts_beyond_all_numbers_are_named():
+    """Folds may cut between what is there and what is missing, at infinity."""
+    for value, text in ((np.inf, "inf"), (-np.inf, "-inf")):
+        assert show_number(value, 2, [0.5, 1.5]) == text
+        assert show_date(value) == f"day {text}"
+
+
 def test_stability_shows_cuts_of_small_units():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.integers(0, 1000, 300) * 1e-7})

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from cases import BASE_SEED
 from sklearn import metrics
 from sklearn.datasets import load_diabetes
 from sklearn.inspection import partial_dependence
@@ -27,7 +28,7 @@ from treefold.reporting.dependence import find_dependence
 
 @pytest.fixture
 def answers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    random = np.random.default_rng()
+    random = np.random.default_rng(BASE_SEED)
     shares = random.integers(0, 9, 300) / 8
     weights = random.integers(1, 5, 300).astype(float)
     return random.random(300) < shares, shares, weights
@@ -58,7 +59,7 @@ def test_bins_of_calibration_hold_all_rows_once(answers) -> None:
 
 
 def test_confusion_is_scikit_learns() -> None:
-    truth, said = np.random.default_rng().integers(0, 4, (2, 100))
+    truth, said = np.random.default_rng(BASE_SEED).integers(0, 4, (2, 100))
     expected = metrics.confusion_matrix(truth, said, labels=range(4))
     assert confuse(truth, said, 4, np.ones(100)).tolist() == expected.tolist()
 

@@ -31,6 +31,8 @@ def show_number(
 
     `others` are rising.
     """
+    if not math.isfinite(value):  # a cut beyond all numbers
+        return str(float(value))
     number = _round(value, _choose_digits(value, others)) + 0.0  # without a minus before zero
     text = repr(number).removesuffix(".0")
     if "e" in text:  # very large or very small
